@@ -1,0 +1,1 @@
+//! Arduino installations: where they are, and which libraries stand in them.

@@ -1,0 +1,1 @@
+//! Upstream's own build.sh, driven at pinned commits.

@@ -1,0 +1,52 @@
+//! Terminal output: tables, progress, colour only on a terminal.
+
+mod bar;
+
+pub use bar::Bar;
+
+use std::io::{IsTerminal, Write};
+
+use comfy_table::{ContentArrangement, Table, presets};
+
+/// A table without frames, aligned, with a header; wrapped only on a terminal.
+pub fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header);
+    if std::io::stdout().is_terminal() {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    table
+}
+
+/// Prints to standard output; a closed pipe ends the output, not the program.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        tracing::debug!("standard output is closed");
+    }
+}
+
+/// [`print`] with a line end.
+pub fn println(text: &str) {
+    print(&format!("{text}\n"));
+}
+
+/// Bytes as a person reads them, for example `70.1 MB` (powers of ten, as in download pages).
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
+        _ => format!("{:.2} GB", count as f64 / 1e9),
+    }
+}
+
+/// A duration as a person reads it, for example `1.5 s` or `3 min 20 s`.
+pub fn duration(time: std::time::Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 60.0 {
+        format!("{seconds:.1} s")
+    } else {
+        format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60)
+    }
+}
