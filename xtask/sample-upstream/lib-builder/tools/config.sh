@@ -27,10 +27,13 @@ git_dir() {
     fi
 }
 
+# git is asked where there is one; the files that it would read do where there is none.
+GIT="${GIT:-git}"
+
 # Branch that is checked out, or the tags on the commit, or nothing.
 git_ref() {
-    if command -v git >/dev/null 2>&1; then
-        git -C "$1" symbolic-ref --short -q HEAD || git -C "$1" tag --points-at HEAD
+    if command -v "$GIT" >/dev/null 2>&1; then
+        "$GIT" -C "$1" symbolic-ref --short -q HEAD || "$GIT" -C "$1" tag --points-at HEAD
         return
     fi
     dir=$(git_dir "$1")
@@ -40,28 +43,16 @@ git_ref() {
         echo "${ref#refs/heads/}"
         return
     fi
-    # Without git only what needs no object: packed tags with their peeled ids, and light ones.
-    tag=""
-    if [ -f "$dir/packed-refs" ]; then
-        while read -r id name; do
-            case $id in
-                "^$word") [ -n "$tag" ] && echo "$tag" ;;
-                "$word") case $name in refs/tags/*) echo "${name#refs/tags/}" ;; esac ;;
-            esac
-            case $name in refs/tags/*) tag="${name#refs/tags/}" ;; *) tag="" ;; esac
-        done < "$dir/packed-refs"
-    fi
-    for file in "$dir"/refs/tags/*; do
-        [ -f "$file" ] || continue
-        read -r id < "$file"
-        if [ "$id" = "$word" ]; then echo "${file##*/}"; fi
-    done
+    # Which commit a tag with a message means stands in a packed object. A checkout at a commit has the tags of that commit
+    # alone, so one single tag is taken for its own.
+    set -- "$dir"/refs/tags/*
+    if [ $# -eq 1 ] && [ -f "$1" ]; then echo "${1##*/}"; fi
 }
 
 # Short id of the commit that is checked out, or nothing.
 git_short() {
-    if command -v git >/dev/null 2>&1; then
-        git -C "$1" rev-parse --short HEAD
+    if command -v "$GIT" >/dev/null 2>&1; then
+        "$GIT" -C "$1" rev-parse --short HEAD
         return
     fi
     dir=$(git_dir "$1")
@@ -69,13 +60,7 @@ git_short() {
     read -r id ref < "$dir/HEAD"
     if [ "$id" = "ref:" ]; then
         id=""
-        if [ -f "$dir/$ref" ]; then
-            read -r id < "$dir/$ref"
-        elif [ -f "$dir/packed-refs" ]; then
-            while read -r packed name; do
-                if [ "$name" = "$ref" ]; then id="$packed"; fi
-            done < "$dir/packed-refs"
-        fi
+        if [ -f "$dir/$ref" ]; then read -r id < "$dir/$ref"; fi
     fi
     # seven digits, as git shortens ids in a small repository
     rest="${id#???????}"

@@ -1,8 +1,6 @@
 if [ "${CONFIG_SOC_SPIRAM_SUPPORTED-}" = y ]; then
     SRCS="system_layer/esp_psram_mspi.c"
-    INCLUDE_DIRS="include"
-    PRIV_INCLUDE_DIRS="device/include xip_impl/include"
-    PRIV_REQUIRES="esp_hw_support"
+    INCLUDE_DIRS="include device/include xip_impl/include"
     if [ "${CONFIG_SPIRAM-}" = y ]; then
         SRCS="$SRCS system_layer/esp_psram.c xip_impl/mmu_psram_flash.c"
         if [ "${CONFIG_SPIRAM_MODE_OCT-}" = y ]; then

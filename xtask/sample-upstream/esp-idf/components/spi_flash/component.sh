@@ -5,7 +5,6 @@ if [ "${CONFIG_SOC_SPI_MEM_SUPPORT_FLASH_OPI_MODE-}" = y ]; then
 fi
 INCLUDE_DIRS="include"
 PRIV_INCLUDE_DIRS="include/spi_flash"
-PRIV_REQUIRES="soc esp_psram"
 for source in $cache_srcs; do
     own_flags "$source" -fno-inline-functions -fno-inline-small-functions -fno-inline-functions-called-once
 done

@@ -13,10 +13,9 @@ flags() {
         for flag in -ffunction-sections -fdata-sections -Wall -Werror=all -Wextra -Wwrite-strings -Wno-unused-parameter -gdwarf-4 -ggdb; do echo "$flag"; done
         echo "-Os"
         echo "-freorder-blocks"
-        # The later one wins, in compilers that look at the first as well as in those that look at the last.
-        echo "-fmacro-prefix-map=$PWD=/LIB_BUILDER"
+        echo "-fmacro-prefix-map=$PWD=."
         echo "-fmacro-prefix-map=$IDF_PATH=/IDF"
-        echo "-fdebug-prefix-map=$PWD=/LIB_BUILDER"
+        echo "-fdebug-prefix-map=$PWD=/IDF_PROJECT"
         echo "-fdebug-prefix-map=$IDF_PATH=/IDF"
         if [ "${CONFIG_COMPILER_STACK_CHECK_MODE_NORM-}" = y ]; then echo "-fstack-protector"; fi
         for flag in -fstrict-volatile-bitfields -fno-jump-tables -fno-tree-switch-conversion; do echo "$flag"; done
@@ -65,13 +64,12 @@ to_lines() {
 # Reads component $1 (`name|folder`): its lists are words there, and lines here.
 read_component() {
     name="${1%%|*}" folder="${1#*|}"
-    SRCS="" INCLUDE_DIRS="" PRIV_INCLUDE_DIRS="" PRIV_REQUIRES="" OWN_FLAGS="" SRMODELS=""
+    SRCS="" INCLUDE_DIRS="" PRIV_INCLUDE_DIRS="" OWN_FLAGS="" SRMODELS=""
     IFS=' '
     . "$folder/component.sh"
     to_lines "$SRCS" && SRCS="$lines"
     to_lines "$INCLUDE_DIRS" && INCLUDE_DIRS="$lines"
     to_lines "$PRIV_INCLUDE_DIRS" && PRIV_INCLUDE_DIRS="$lines"
-    to_lines "$PRIV_REQUIRES" && PRIV_REQUIRES="$lines"
 }
 
 # Sets `lines` to the flags that file $1 of the component read last has for itself.
@@ -109,13 +107,13 @@ finish_oldest() {
     if [ -s "$finished.log" ]; then cat "$finished.log"; fi
 }
 
-# Compiles file $1 to object $2 in the background; further arguments are its own flags.
+# Compiles file $1 of the component read last to object $2, in the background; further arguments are its own flags.
 compile() {
     source_file="$1" object="$2"
     shift 2
     while [ "$running_count" -ge "$jobs" ]; do finish_oldest; done
     # shellcheck disable=SC2086 # lists
-    set -- "$TOOLCHAIN-gcc" $compile_defines -Ibuild/config $all_includes $compile_flags "$@" -o "$object" -c "$source_file"
+    set -- "$TOOLCHAIN-gcc" $compile_defines -Ibuild/config $own_includes $all_includes $compile_flags "$@" -o "$object" -c "$source_file"
     IFS=' '
     echo "$*" > "$object.command"
     IFS="$newline"
@@ -131,17 +129,13 @@ finish_all() {
 # Compiles the component read last below folder $1; sets `objects`.
 compile_component() {
     objects="" own_includes=""
-    for component_name in $name $PRIV_REQUIRES; do
-        for line in $private_dirs; do
-            if [ "${line%%|*}" = "$component_name" ]; then own_includes="$own_includes-I${line#*|}$newline"; fi
-        done
-    done
+    for sub in $PRIV_INCLUDE_DIRS; do own_includes="$own_includes-I$folder/$sub$newline"; done
     for source in $SRCS; do
         object="$1/$name/CMakeFiles/__idf_$name.dir/$source.obj"
         [ -d "${object%/*}" ] || mkdir -p "${object%/*}"
         flags_of "$source"
         # shellcheck disable=SC2086 # lists
-        compile "$folder/$source" "$object" $own_includes $lines
+        compile "$folder/$source" "$object" $lines
         objects="$objects$object$newline"
     done
 }
@@ -165,10 +159,10 @@ is_needed() {
     esac
 }
 
-# Sets `all_includes` (the public folders of all components, -I each), `private_dirs` (`name|folder` a line) and the
-# count of steps; notes the public folders for copy-libs.sh.
+# Sets `all_includes` (the public folders of all components, -I each) and the count of steps; notes the folders for
+# copy-libs.sh.
 collect() {
-    all_includes="" private_dirs="" all_steps=0
+    all_includes="" all_steps=0
     : > build/flags/include_dirs
     for component in $components; do
         read_component "$component"
@@ -177,7 +171,6 @@ collect() {
             all_includes="$all_includes-I$path$newline"
             echo "$name|$noted|$path" >> build/flags/include_dirs
         done
-        for sub in $PRIV_INCLUDE_DIRS; do private_dirs="$private_dirs$name|$folder/$sub$newline"; done
         if is_needed; then
             for source in $SRCS; do all_steps=$((all_steps + 1)); done
             all_steps=$((all_steps + 1))

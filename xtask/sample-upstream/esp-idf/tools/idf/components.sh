@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Which components take part, and how they are configured. Sourced by idf.py: lists are newline-separated.
 
-# Sets IDF_VERSION (5.5.5) and IDF_VER: the tag on the commit, or what tools/cmake/version.cmake says.
+# Sets IDF_VERSION (5.5.5) and IDF_VER: what version.txt says, else the tag on the commit, else what version.cmake says.
 idf_version() {
     major=0 minor=0 patch=0
     while IFS=' ()' read -r word name value _; do
@@ -13,8 +13,11 @@ idf_version() {
     done < "$IDF_PATH/tools/cmake/version.cmake"
     export IDF_VERSION="$major.$minor.$patch"
     IDF_VER=""
-    if command -v git >/dev/null 2>&1; then
-        IDF_VER=$(git -C "$IDF_PATH" describe --tags --match 'v*.*' 2>/dev/null)
+    GIT="${GIT:-git}"
+    if [ -f "$IDF_PATH/version.txt" ]; then
+        read -r IDF_VER < "$IDF_PATH/version.txt"
+    elif command -v "$GIT" >/dev/null 2>&1; then
+        IDF_VER=$("$GIT" -C "$IDF_PATH" describe --match 'v*.*' 2>/dev/null)
     fi
     IDF_VER="${IDF_VER:-v$IDF_VERSION}"
 }
