@@ -191,12 +191,15 @@ impl Surroundings<'_> {
         let Some(text) = (self.read)(file)? else {
             return Ok(None);
         };
-        let config: Option<ArduinoConfig> = serde_saphyr::from_str(&text).with_context(|| {
-            format!(
-                "reading {} (give --data-dir DIR to do without it)",
-                file.display()
-            )
-        })?;
+        // The error in one line: the quoted piece of the file would spread over many.
+        let plain = serde_saphyr::options! { with_snippet: false };
+        let config: Option<ArduinoConfig> =
+            serde_saphyr::from_str_with_options(&text, plain).with_context(|| {
+                format!(
+                    "reading {} (give --data-dir DIR to do without it)",
+                    file.display()
+                )
+            })?;
         let data = config.and_then(|config| config.directories?.data);
         Ok(data.filter(|data| !data.is_empty()).map(PathBuf::from))
     }

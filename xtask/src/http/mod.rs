@@ -239,22 +239,25 @@ fn tls() -> Result<(rustls::ClientConfig, Option<String>)> {
     })
 }
 
-/// Follows redirects, but never from https to http: what is read by ranges has no checksum of its own.
 fn redirects() -> redirect::Policy {
-    redirect::Policy::custom(|attempt| {
-        let from_https = attempt
-            .previous()
-            .last()
-            .is_some_and(|url| url.scheme() == "https");
-        if attempt.previous().len() > MOST_REDIRECTS {
-            attempt.error(format!("more than {MOST_REDIRECTS} redirects"))
-        } else if from_https && attempt.url().scheme() != "https" {
-            let target = attempt.url().clone();
-            attempt.error(format!("a redirect from https to {target}"))
-        } else {
-            attempt.follow()
-        }
-    })
+    redirect::Policy::custom(
+        |attempt| match refused_redirect(attempt.previous(), attempt.url()) {
+            Some(why) => attempt.error(why),
+            None => attempt.follow(),
+        },
+    )
+}
+
+/// Why a redirect is not followed. One from https to http never is: what is read by ranges has no checksum of its own.
+fn refused_redirect(previous: &[Url], next: &Url) -> Option<String> {
+    let from_https = previous.last().is_some_and(|url| url.scheme() == "https");
+    if previous.len() > MOST_REDIRECTS {
+        Some(format!("more than {MOST_REDIRECTS} redirects"))
+    } else if from_https && next.scheme() != "https" {
+        Some(format!("a redirect from https to {next}"))
+    } else {
+        None
+    }
 }
 
 fn asked_wait(response: &Response) -> Option<Duration> {

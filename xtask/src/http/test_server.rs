@@ -18,6 +18,8 @@ pub(crate) enum Answer {
     Whole(Arc<Vec<u8>>),
     /// In parts that all hold the content's first bytes: a server whose ranges are wrong.
     WrongParts(Arc<Vec<u8>>),
+    /// In parts, with another ETag each time: a file that changes while it is read.
+    Changing(Arc<Vec<u8>>),
     /// Elsewhere.
     Redirect(String),
     /// A status alone.
@@ -118,6 +120,13 @@ fn reply(request: Request, answer: Answer, before: usize, sent: &Arc<AtomicU64>)
                     request.respond(Response::empty(416).with_header(header("Content-Range", &told)))
                 }
             }
+        }
+        Answer::Changing(content) => {
+            let (first, end) =
+                bounds(range.as_deref(), content.len()).expect("the tests ask inside the file");
+            let told = format!("bytes {first}-{}/{}", end - 1, content.len());
+            let part = counted(206, &content, first, end, sent).with_header(header("Content-Range", &told));
+            request.respond(part.with_header(header("ETag", &format!("\"{before}\""))))
         }
         Answer::WrongParts(content) => {
             let (first, end) =

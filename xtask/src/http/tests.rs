@@ -141,6 +141,31 @@ fn redirects_are_followed_but_not_for_ever() {
 }
 
 #[test]
+fn https_is_never_left_for_http() {
+    let address = |text: &str| Url::parse(text).unwrap();
+    let (secure, plain) = (address("https://example.org/f"), address("http://example.org/f"));
+    assert!(
+        refused_redirect(std::slice::from_ref(&secure), &plain)
+            .is_some_and(|why| why.contains("http://example.org/f"))
+    );
+    assert_eq!(refused_redirect(std::slice::from_ref(&secure), &secure), None);
+    assert_eq!(refused_redirect(std::slice::from_ref(&plain), &secure), None);
+    assert_eq!(refused_redirect(std::slice::from_ref(&plain), &plain), None);
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_refused() {
+    let site = site(Answer::Changing(content(40_000)));
+    let http = http();
+    let mut file = http
+        .remote_file(&site.url("/f"), 100_000, SILENT)
+        .unwrap()
+        .unwrap();
+    let error = file.read(&mut [0; 10]).unwrap_err().to_string();
+    assert!(error.contains("changed on the server"), "{error}");
+}
+
+#[test]
 fn parts_are_fetched_once_and_only_where_read() {
     let content = content(1_000_003);
     let site = site(Answer::File(content.clone()));

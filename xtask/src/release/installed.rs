@@ -13,12 +13,16 @@ const MARKS_OF_A_BUILD: [&str; 3] = [manifest::FILE_NAME, "dependencies.lock", "
 ///
 /// Where `<core>.stock` stands, the folder `<core>` was swapped and says nothing about the release.
 pub(super) fn stock_versions(data_dir: &Path, chip: &Chip, core: &CoreVersion) -> Result<PathBuf, String> {
-    let tool = data_dir.join("packages/esp32/tools").join(chip.tool_name());
+    let tools = data_dir.join("packages").join("esp32").join("tools");
+    let tool = tools.join(chip.tool_name());
     let active = tool.join(core.to_string());
     let set_aside = tool.join(format!("{core}.stock"));
     let folder = if set_aside.is_dir() { set_aside } else { active };
     if !folder.is_dir() {
-        return Err(format!("{}: not installed", folder.display()));
+        return Err(format!(
+            "{}: not installed, nor {core}.stock beside it",
+            folder.display()
+        ));
     }
     if let Some(mark) = MARKS_OF_A_BUILD.iter().find(|mark| folder.join(mark).exists()) {
         return Err(format!(

@@ -53,7 +53,7 @@ fn from_zip_at_hand(
     tried: &mut Tried,
     report: Report<'_>,
 ) -> Result<Option<(Versions, Origin)>> {
-    let staging = request.data_dir.map(|data| data.join("staging/packages"));
+    let staging = request.data_dir.map(|data| data.join("staging").join("packages"));
     for folder in [Some(request.downloads.to_owned()), staging]
         .into_iter()
         .flatten()
