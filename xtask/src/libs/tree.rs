@@ -8,9 +8,9 @@ use fs_err as fs;
 use super::sdkconfig::SdkConfig;
 
 /// Flash modes that lib-builder's main/Kconfig.projbuild can name.
-pub const FLASH_MODES: [&str; 5] = ["qio", "qout", "dio", "dout", "opi"];
+pub(super) const FLASH_MODES: [&str; 5] = ["qio", "qout", "dio", "dout", "opi"];
 /// PSRAM kinds that lib-builder's tools/copy-mem-variant.sh can name.
-pub const PSRAM_KINDS: [&str; 2] = ["opi", "qspi"];
+pub(super) const PSRAM_KINDS: [&str; 2] = ["opi", "qspi"];
 
 /// A folder that was looked at and is a libraries tree.
 #[derive(Debug, Clone)]
