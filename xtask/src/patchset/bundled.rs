@@ -93,7 +93,6 @@ fn from_folder(path: &Path) -> Result<PatchSet> {
 mod tests {
     use super::*;
     use crate::exit;
-    use crate::libs::Value;
     use crate::testing;
 
     #[test]
@@ -127,10 +126,6 @@ mod tests {
     fn only_the_form_for_the_whole_chip_has_a_hazard() {
         let xip_ecc = find("xip-ecc").unwrap();
         assert!(xip_ecc.hazard.is_none());
-        assert_eq!(
-            xip_ecc.expected("qio_qspi")["CONFIG_SPIRAM_XIP_FROM_PSRAM"],
-            &Value::Bool(false)
-        );
         let chip = find("xip-ecc-chip").unwrap();
         assert!(chip.hazard.unwrap().text.contains("use xip-ecc"));
     }

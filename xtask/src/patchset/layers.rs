@@ -81,14 +81,22 @@ impl Stack {
 
     /// The last assignment of `symbol` in the layers of `build`.
     pub fn winner(&self, build: &Build, symbol: &str) -> Option<Winner> {
+        self.last(build, |name, _| name == symbol)
+    }
+
+    /// The last assignment in the layers of `build` for which `asked` (of symbol and value) is true.
+    pub fn last(&self, build: &Build, asked: impl Fn(&str, &str) -> bool) -> Option<Winner> {
         build.layers.iter().rev().find_map(|file| {
             let lines = defconfig::lines(self.0.get(file)?);
-            let (index, value) = defconfig::assignments(&lines, symbol).pop()?;
-            Some(Winner {
-                file: format!("configs/{file}"),
-                line: index + 1,
-                text: lines[index].text.trim_end().to_owned(),
-                value: value.to_owned(),
+            lines.iter().enumerate().rev().find_map(|(index, line)| {
+                let (_, value) =
+                    defconfig::assignment(line.text).filter(|(name, value)| asked(name, value))?;
+                Some(Winner {
+                    file: format!("configs/{file}"),
+                    line: index + 1,
+                    text: line.text.trim_end().to_owned(),
+                    value: value.to_owned(),
+                })
             })
         })
     }

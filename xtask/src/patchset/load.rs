@@ -287,6 +287,7 @@ fn is_file_word(text: &str) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::libs::layout::{Build, Product};
 
     /// A set of one file, for tests of other modules too.
     pub(crate) fn set(name: &str, toml: &str, files: &[(&str, &str)]) -> Result<PatchSet> {
@@ -390,15 +391,36 @@ pub(crate) mod tests {
     fn expected_values_in_all_their_forms() {
         let toml = "[[expect]]\nvariant = '*'\nCONFIG_A = 'off'\nCONFIG_B = 0x10\nCONFIG_C = '0x10'\nCONFIG_D = 'text'\n\
                     [[expect]]\nvariant = 'opi_*'\nCONFIG_A = 'y'\n";
-        let set = set("my-set", toml, &[("defconfig.common", "CONFIG_A=y\n")]).unwrap();
-        let qio = set.expected("qio_opi");
-        assert_eq!(qio["CONFIG_A"], &Value::Bool(false));
+        let files = [
+            ("defconfig.common", "CONFIG_A=y\nCONFIG_E=1\nCONFIG_F=y\n"),
+            ("defconfig.opi_ram", "CONFIG_E=2\n"),
+        ];
+        let set = set("my-set", toml, &files).unwrap();
+        let build = |layers: &[&str]| Build {
+            product: Product::Variant {
+                variant: String::new(),
+            },
+            layers: layers.iter().map(|layer| format!("defconfig.{layer}")).collect(),
+        };
+        let octal = build(&["common", "opi_ram"]);
+        let qio = set.expected("qio_opi", &octal);
+        assert_eq!(qio["CONFIG_A"], &Value::Bool(false), "said so, against the line");
         assert_eq!(qio["CONFIG_B"], qio["CONFIG_C"]);
         assert_eq!(qio["CONFIG_D"], &Value::Text("text".into()));
         assert_eq!(
-            set.expected("opi_opi")["CONFIG_A"],
+            (qio["CONFIG_E"], qio["CONFIG_F"]),
+            (&Value::Number(2), &Value::Bool(true)),
+            "the lines themselves"
+        );
+        assert_eq!(
+            set.expected("opi_opi", &octal)["CONFIG_A"],
             &Value::Bool(true),
             "the later one wins"
+        );
+        assert!(
+            !set.expected("qio_qspi", &build(&["qio_ram"]))
+                .contains_key("CONFIG_E"),
+            "not reached"
         );
     }
 }

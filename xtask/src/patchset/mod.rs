@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Refusal;
 use crate::libs::Value;
+use crate::libs::layout::Build;
 use crate::libs::manifest::PatchSetRecord;
 use crate::names::Chip;
 
@@ -145,14 +146,29 @@ impl PatchSet {
         )))
     }
 
-    /// The values that the `[[expect]]`s demand of `variant`. Where two of them name the same symbol, the later one wins.
-    pub fn expected(&self, variant: &str) -> BTreeMap<&str, &Value> {
-        self.expects
+    /// The values that the memory variant left by `build` must have: those of its `[[expect]]`s (of two that name the same
+    /// symbol the later one counts), and every line of the set that reaches the build and of which they say nothing.
+    pub fn expected(&self, variant: &str, build: &Build) -> BTreeMap<&str, &Value> {
+        let lines = build
+            .layers
+            .iter()
+            .filter_map(|file| self.files.get(file))
+            .flatten();
+        let mut expected: BTreeMap<&str, &Value> =
+            lines.map(|line| (line.symbol.as_str(), &line.value)).collect();
+        for expect in self
+            .expects
             .iter()
             .filter(|expect| expect.variant.matches(variant))
-            .flat_map(|expect| &expect.symbols)
-            .map(|(symbol, value)| (symbol.as_str(), value))
-            .collect()
+        {
+            expected.extend(
+                expect
+                    .symbols
+                    .iter()
+                    .map(|(symbol, value)| (symbol.as_str(), value)),
+            );
+        }
+        expected
     }
 }
 

@@ -259,7 +259,10 @@ fn real_files_take_a_line_and_give_it_back() {
                 path.display()
             );
             assert_eq!(
-                super::inject::strip(&injected.text, "my-set").unwrap().unwrap().original,
+                super::inject::strip(&injected.text, "my-set")
+                    .unwrap()
+                    .unwrap()
+                    .original,
                 text,
                 "{}",
                 path.display()
