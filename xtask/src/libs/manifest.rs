@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::names::{Chip, CoreVersion};
@@ -35,6 +36,14 @@ pub struct Manifest {
     pub effective: BTreeMap<String, BTreeMap<String, String>>,
     /// Every file of the tree but the manifest itself, sorted by path in byte order.
     pub files: Vec<FileRecord>,
+}
+
+impl Manifest {
+    /// The manifest as it is written to disk: indented JSON in the order of the fields, with a line end.
+    pub fn to_json(&self) -> Result<String> {
+        let text = serde_json::to_string_pretty(self).context("writing the manifest as JSON")?;
+        Ok(text + "\n")
+    }
 }
 
 /// The patch set that a package was built with.
