@@ -11,6 +11,7 @@ pub mod commands;
 pub mod config;
 pub mod engine;
 pub mod exit;
+pub mod http;
 pub mod libs;
 pub mod names;
 pub mod package;

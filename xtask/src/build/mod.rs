@@ -1,5 +1,6 @@
 //! Stage 4: the two ways to build libraries. Both give [`BuiltLibs`].
 
+pub mod check;
 pub mod full;
 
 use std::path::PathBuf;

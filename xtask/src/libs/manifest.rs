@@ -1,7 +1,11 @@
 //! `libs-manifest.json`: what a package is made of. It travels inside the zip and beside it.
 
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
 
+use anyhow::{Context, Result, bail};
+use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use crate::names::{Chip, CoreVersion};
@@ -35,6 +39,50 @@ pub struct Manifest {
     pub effective: BTreeMap<String, BTreeMap<String, String>>,
     /// Every file of the tree but the manifest itself, sorted by path in byte order.
     pub files: Vec<FileRecord>,
+}
+
+impl Manifest {
+    /// Reads the manifest at `path`.
+    ///
+    /// # Errors
+    /// A schema above [`SCHEMA`]; content that does not parse (the error has line and column).
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path)?;
+        Self::from_json(&text).with_context(|| format!("reading {}", path.display()))
+    }
+
+    /// Reads the manifest's text.
+    pub fn from_json(text: &str) -> Result<Self> {
+        /// The one field that every schema has.
+        #[derive(Deserialize)]
+        struct Head {
+            schema: u32,
+        }
+        let Head { schema } = serde_json::from_str(text)?;
+        if schema > SCHEMA {
+            bail!("it has schema {schema}, this tool reads up to {SCHEMA}; use a newer version of the tool");
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// The manifest's one text: the same value gives the same bytes (fields in order, maps sorted, LF, a last newline).
+    pub fn to_json(&self) -> Result<String> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// Writes the manifest to `path`; a file there is replaced in one step.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let dir = path.parent().unwrap_or(Path::new("."));
+        let mut file =
+            tempfile::NamedTempFile::new_in(dir).with_context(|| format!("writing in {}", dir.display()))?;
+        file.write_all(self.to_json()?.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path)
+            .with_context(|| format!("writing {}", path.display()))?;
+        Ok(())
+    }
 }
 
 /// The patch set that a package was built with.
@@ -105,4 +153,67 @@ pub struct FileRecord {
     pub size: u64,
     /// SHA-256 in lower-case hex.
     pub sha256: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        Manifest {
+            schema: SCHEMA,
+            core: "3.3.12".parse().unwrap(),
+            chip: "esp32s3".parse().unwrap(),
+            patch_set: PatchSetRecord {
+                name: "xip-ecc".into(),
+                suffix: "xip-ecc".into(),
+                lines: [("defconfig.opi_ram".into(), vec!["CONFIG_A=y".into()])].into(),
+            },
+            sources: Vec::new(),
+            components: [
+                ("espressif__cbor".into(), Some("0.6.0~1".into())),
+                ("a__b".into(), None),
+            ]
+            .into(),
+            build: BuildRecord::Full {
+                engine: "docker".into(),
+                image: None,
+            },
+            effective: BTreeMap::new(),
+            files: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_and_has_one_form() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE_NAME);
+        fs::write(&path, "an older one").unwrap();
+        manifest().write(&path).unwrap();
+        assert_eq!(Manifest::read(&path).unwrap(), manifest());
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.ends_with("}\n") && !text.contains('\r'), "{text}");
+        assert!(text.find("a__b").unwrap() < text.find("espressif__cbor").unwrap());
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count(),
+            1,
+            "no temporary file stays"
+        );
+    }
+
+    #[test]
+    fn a_higher_schema_is_refused_before_its_fields_are_judged() {
+        let error = Manifest::from_json("{\"schema\": 9, \"news\": []}")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("schema 9") && error.contains("newer version"),
+            "{error}"
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE_NAME);
+        fs::write(&path, "{\"schema\": 1,\n \"core\": 7}").unwrap();
+        let error = format!("{:#}", Manifest::read(&path).unwrap_err());
+        assert!(error.contains(FILE_NAME) && error.contains("line 2"), "{error}");
+    }
 }

@@ -1,15 +1,34 @@
 //! Stage 1: which commits is this release made of?
 
-use std::path::PathBuf;
+mod constraints;
+mod index;
+mod index_source;
+mod installed;
+mod official;
+mod tried;
+pub mod versions_txt;
 
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use fs_err as fs;
 use serde::Serialize;
 
-use crate::names::CoreVersion;
+use crate::exit::Refusal;
+use crate::http::Http;
+use crate::names::{Chip, CoreVersion};
+use crate::progress::Report;
+use tried::Tried;
+use versions_txt::Versions;
+
+pub use constraints::{constraints, unpinned};
+pub use index_source::OFFICIAL_INDEX;
 
 /// The commits and component versions that a core version's libraries were built from: a `versions.txt`, read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pins {
-    /// The core version asked for; `None` where only a file was given.
+    /// The core version asked for; `None` for a file of the user's own, which may be any version's.
     pub core: Option<CoreVersion>,
     /// Where the `versions.txt` came from.
     pub origin: Origin,
@@ -57,10 +76,13 @@ pub enum Origin {
     OfficialZip {
         /// Its address.
         url: String,
-        /// Bytes fetched to read `versions.txt`.
+        /// Its size in bytes, as the index says.
+        size: u64,
+        /// Bytes of it fetched by this run; 0 where a copy was at hand.
         fetched: u64,
-        /// Whether the whole zip was fetched (and its checksum compared).
-        whole: bool,
+        /// The file that was read: the whole zip, its checksum compared, or the `versions.txt` that an earlier run
+        /// took out of it. `None` where this run read it by ranges.
+        local: Option<PathBuf>,
     },
 }
 
@@ -70,3 +92,122 @@ impl Pins {
         self.sources.iter().find(|pin| pin.name == name)
     }
 }
+
+/// What is asked of [`resolve`].
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The core version.
+    pub core: &'a CoreVersion,
+    /// The chip.
+    pub chip: &'a Chip,
+    /// A `versions.txt` to take instead of the release's own.
+    pub versions: Option<&'a Path>,
+    /// The data folder of the Arduino programs, where there is one.
+    pub data_dir: Option<&'a Path>,
+    /// Path or URL of the package index to ask instead of those at hand and Espressif's.
+    pub index: Option<&'a str>,
+    /// Whether the network is out of bounds.
+    pub offline: bool,
+    /// Where fetched files are kept for later runs.
+    pub downloads: &'a Path,
+}
+
+/// The first core version whose libraries are a tool of their own for each chip (arduino-esp32 pull request 12219).
+const FIRST_CORE: (u64, u64, u64) = (3, 3, 6);
+
+/// Finds the release's pins: in the file given, in the installed stock libraries, in the official zip.
+///
+/// Of that zip only the directory and `versions.txt` are fetched where the server can serve parts; otherwise all of
+/// it, its checksum compared. What is fetched is kept in `downloads`, so that later runs need no network.
+///
+/// # Errors
+/// [`Refusal::Usage`] for a core version that the package index does not know, or that is too old. Else what could not
+/// be read, or fetched; without network, all places that were looked at.
+pub fn resolve(request: &Request<'_>, report: Report<'_>) -> Result<Pins> {
+    if let Some(path) = request.versions {
+        let versions = versions_txt::parse(&fs::read(path)?, path.display())?;
+        return Ok(pins(
+            None,
+            versions,
+            Origin::File {
+                path: path.to_owned(),
+            },
+        ));
+    }
+    let core = request.core;
+    supported(core)?;
+    let mut tried = Tried::default();
+    tried.add("--versions: not given");
+    if let Some((versions, origin)) = from_installation(request, &mut tried)? {
+        return Ok(pins(Some(core), versions, origin));
+    }
+    let http = if request.offline { None } else { Some(Http::new()?) };
+    if let Some(archive) = index_source::archive(request, http.as_ref(), &mut tried, report)?
+        && let Some((versions, origin)) =
+            official::versions(request, &archive, http.as_ref(), &mut tried, report)?
+    {
+        return Ok(pins(Some(core), versions, origin));
+    }
+    bail!(
+        "no pins of core {core} for the {} without network; tried in this order:\n{tried}\
+         give --versions FILE, or run once without --offline: what it fetches is kept in {}",
+        request.chip,
+        request.downloads.display()
+    )
+}
+
+fn from_installation(request: &Request<'_>, tried: &mut Tried) -> Result<Option<(Versions, Origin)>> {
+    let Some(data_dir) = request.data_dir else {
+        tried.add("installed libraries: no data folder of the Arduino programs is known");
+        return Ok(None);
+    };
+    match installed::stock_versions(data_dir, request.chip, request.core) {
+        Ok(path) => {
+            let versions = versions_txt::parse(&fs::read(&path)?, path.display())
+                .context("the installed stock libraries (give --versions FILE to do without them)")?;
+            Ok(Some((versions, Origin::Installed { path })))
+        }
+        Err(why_not) => {
+            tried.add(why_not);
+            Ok(None)
+        }
+    }
+}
+
+fn pins(core: Option<&CoreVersion>, versions: Versions, origin: Origin) -> Pins {
+    Pins {
+        core: core.cloned(),
+        origin,
+        sources: versions.sources,
+        components: versions.components,
+    }
+}
+
+fn supported(core: &CoreVersion) -> Result<()> {
+    let version = core.semver();
+    let (major, minor, patch) = FIRST_CORE;
+    if (version.major, version.minor, version.patch) < FIRST_CORE {
+        bail!(Refusal::Usage(format!(
+            "core {core} ships the libraries of all chips as one tool, esp32-arduino-libs; \
+             supported are {major}.{minor}.{patch} and later (or give that release's own versions.txt by --versions FILE)"
+        )));
+    }
+    Ok(())
+}
+
+/// Writes a file that is there whole or not at all.
+fn write_atomically(path: &Path, content: &[u8]) -> Result<()> {
+    let folder = path.parent().context("a file needs a folder")?;
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)
+        .with_context(|| format!("making a temporary file in {}", folder.display()))?;
+    file.write_all(content)
+        .and_then(|()| file.as_file().sync_all())
+        .with_context(|| format!("writing {}", path.display()))?;
+    file.persist(path)
+        .with_context(|| format!("writing {}", path.display()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

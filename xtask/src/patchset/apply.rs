@@ -1,0 +1,177 @@
+//! Carries a patch set into a lib-builder's work tree.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use fs_err as fs;
+
+use super::inject::{self, Conflict, Wish};
+use super::layers::Stack;
+use super::{Applied, AppliedLine, PatchSet, Replace, SetLine, Verdict, nearest, refuse};
+use crate::libs::layout::Layout;
+use crate::names::Chip;
+
+/// What applying a set will write.
+struct Plan {
+    applied: Applied,
+    /// Whole new texts of the files that change.
+    texts: Vec<(PathBuf, String)>,
+}
+
+impl PatchSet {
+    /// Puts every line into the defconfig files of the work tree `lib_builder`. Applied a second time it changes nothing.
+    ///
+    /// All is judged before the first byte is written; files are replaced one by one, each in one step, so a run that
+    /// dies between two of them is finished by the next.
+    ///
+    /// # Errors
+    /// [`crate::exit::Refusal::Usage`] with every fault of the set against this tree: unknown files, conflicting lines,
+    /// blocks that are not whole, lines that no build of the chip reads or that win in none.
+    pub fn apply(&self, lib_builder: &Path, chip: &Chip) -> Result<Applied> {
+        let plan = self.prepare(lib_builder, chip)?;
+        for (path, text) in &plan.texts {
+            replace_file(path, text)?;
+        }
+        Ok(plan.applied)
+    }
+
+    /// The same as [`PatchSet::apply`], but writes nothing.
+    pub fn plan(&self, lib_builder: &Path, chip: &Chip) -> Result<Applied> {
+        Ok(self.prepare(lib_builder, chip)?.applied)
+    }
+
+    /// What is worth telling although the set can be applied: lines that a later layer takes back in some builds, and
+    /// builds in which Kconfig is known to drop a line or a line does harm.
+    pub fn warnings(&self, lib_builder: &Path, chip: &Chip) -> Result<Vec<String>> {
+        let layout = Layout::read(&lib_builder.join("configs/builds.json"), chip)?;
+        let plan = self.prepare(lib_builder, chip)?;
+        let stack = Stack::read(&layout, &overlay(&plan.texts))?;
+        Ok(stack.warnings(&layout, self))
+    }
+
+    fn prepare(&self, lib_builder: &Path, chip: &Chip) -> Result<Plan> {
+        self.check_chip(chip)?;
+        let configs = lib_builder.join("configs");
+        let layout = Layout::read(&configs.join("builds.json"), chip)?;
+        let mut plan = Plan {
+            applied: Applied {
+                set: self.name.clone(),
+                lines: Vec::new(),
+            },
+            texts: Vec::new(),
+        };
+        let mut verdicts = Vec::new();
+        for (file, lines) in &self.files {
+            let path = configs.join(file);
+            if path.is_file() {
+                self.prepare_file(&path, file, lines, &mut plan, &mut verdicts)?;
+            } else {
+                verdicts.push(self.unknown_file(&configs, file)?);
+            }
+        }
+        if verdicts.is_empty() {
+            let stack = Stack::read(&layout, &overlay(&plan.texts))?;
+            verdicts = stack.powerless(&layout, self);
+        }
+        refuse(&self.name, &verdicts)?;
+        Ok(plan)
+    }
+
+    fn prepare_file(
+        &self,
+        path: &Path,
+        file: &str,
+        lines: &[SetLine],
+        plan: &mut Plan,
+        verdicts: &mut Vec<Verdict>,
+    ) -> Result<()> {
+        let text = fs::read_to_string(path)?;
+        let replaces: Vec<&Replace> = self
+            .replaces
+            .iter()
+            .filter(|replace| replace.file == file)
+            .collect();
+        let wish = Wish {
+            set: &self.name,
+            lines,
+            replaces: &replaces,
+        };
+        match inject::inject(&text, wish) {
+            Ok(injected) => {
+                let placed = injected.placed.into_iter().zip(lines);
+                plan.applied
+                    .lines
+                    .extend(placed.map(|(placed, line)| AppliedLine {
+                        file: format!("configs/{file}"),
+                        line: placed.line,
+                        before: placed.before,
+                        after: line.text.clone(),
+                    }));
+                if injected.text != text {
+                    plan.texts.push((path.to_owned(), injected.text));
+                }
+            }
+            Err(conflicts) => {
+                verdicts.extend(conflicts.into_iter().map(|conflict| self.verdict(file, conflict)))
+            }
+        }
+        Ok(())
+    }
+
+    fn verdict(&self, file: &str, conflict: Conflict) -> Verdict {
+        let theirs = format!("configs/{file}:{}", conflict.line);
+        match conflict.set_line {
+            Some(line) => Verdict {
+                place: format!("{}/{file}:{line}", self.place),
+                text: format!("{theirs}: {}", conflict.text),
+            },
+            None => Verdict {
+                place: theirs,
+                text: conflict.text,
+            },
+        }
+    }
+
+    fn unknown_file(&self, configs: &Path, file: &str) -> Result<Verdict> {
+        let mut known = Vec::new();
+        for entry in fs::read_dir(configs)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            known.extend(Some(name).filter(|name| name.starts_with("defconfig.")));
+        }
+        let hint = match nearest(file, known.iter().map(String::as_str)) {
+            Some(name) => format!("the nearest is {name}"),
+            None => format!("it has {}", known.join(", ")),
+        };
+        Ok(Verdict {
+            place: format!("{}/{file}", self.place),
+            text: format!("upstream's configs/ has no such file; {hint}"),
+        })
+    }
+}
+
+/// New texts by file name.
+fn overlay(texts: &[(PathBuf, String)]) -> BTreeMap<String, String> {
+    texts
+        .iter()
+        .filter_map(|(path, text)| Some((path.file_name()?.to_str()?.to_owned(), text.clone())))
+        .collect()
+}
+
+/// Replaces the file in one step, keeping its permissions.
+fn replace_file(path: &Path, text: &str) -> Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let permissions = fs::metadata(path)?.permissions();
+    let mut file =
+        tempfile::NamedTempFile::new_in(dir).with_context(|| format!("writing in {}", dir.display()))?;
+    file.write_all(text.as_bytes())?;
+    fs::set_permissions(file.path(), permissions)?;
+    file.as_file().sync_all()?;
+    file.persist(path)
+        .with_context(|| format!("writing {}", path.display()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
