@@ -2,6 +2,7 @@
 
 pub mod build_libs;
 pub mod demo;
+mod dry_run;
 pub mod patches;
 pub mod pins;
 pub mod release_args;
@@ -42,7 +43,7 @@ pub fn work_dir(flag: Option<&Path>, config: &Config) -> Result<WorkDir> {
 }
 
 /// The workspace that this program was built in, or the current folder where it has been moved away from that.
-fn workspace() -> PathBuf {
+pub fn workspace() -> PathBuf {
     let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     match built_in.filter(|folder| folder.is_dir()) {
         Some(folder) => folder.to_owned(),

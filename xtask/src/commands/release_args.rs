@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::builder::ArgPredicate;
 
 use super::{DEFAULT_CHIP, DEFAULT_CORE};
 use crate::arduino::{self, DataDir};
+use crate::exit::Refusal;
 use crate::names::{Chip, CoreVersion};
 use crate::progress::Report;
 use crate::release::{self, Pins, Request};
@@ -13,9 +15,10 @@ use crate::release::{self, Pins, Request};
 /// Which release.
 #[derive(Debug, clap::Args)]
 pub struct ReleaseArgs {
-    /// Version of the Arduino core for ESP32
+    /// Version of the Arduino core for ESP32; with --versions there is no default
     #[arg(long, value_name = "VERSION", default_value = DEFAULT_CORE)]
-    pub core: CoreVersion,
+    #[arg(default_value_if("versions", ArgPredicate::IsPresent, None::<&str>))]
+    pub core: Option<CoreVersion>,
 
     /// The chip, as Espressif writes it
     #[arg(long, value_name = "CHIP", default_value = DEFAULT_CHIP)]
@@ -50,13 +53,28 @@ impl ReleaseArgs {
         arduino::data_dir(self.data_dir.as_deref())
     }
 
+    /// The core version.
+    ///
+    /// # Errors
+    /// [`Refusal::Usage`] where only --versions was given: that file says which commits, not for which core version.
+    pub fn core(&self) -> Result<CoreVersion> {
+        self.core.clone().ok_or_else(|| {
+            let text = "a versions.txt does not say which core version it is for; add --core, for example --core 3.3.12";
+            Refusal::Usage(text.into()).into()
+        })
+    }
+
     /// Finds the pins; `downloads` is where fetched files are kept.
     ///
     /// # Errors
     /// As [`release::resolve`].
     pub fn resolve(&self, data_dir: Option<&Path>, downloads: &Path, report: Report<'_>) -> Result<Pins> {
+        let core = match &self.core {
+            Some(core) => core.clone(),
+            None => DEFAULT_CORE.parse().map_err(anyhow::Error::msg)?,
+        };
         let request = Request {
-            core: &self.core,
+            core: &core,
             chip: &self.chip,
             versions: self.versions.as_deref(),
             data_dir,

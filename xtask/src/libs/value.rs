@@ -30,7 +30,9 @@ impl fmt::Display for Value {
         match self {
             Self::Bool(on) => f.write_str(if *on { "y" } else { "n" }),
             Self::Number(number) => number.fmt(f),
-            Self::Text(text) => write!(f, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+            Self::Text(text) => {
+                write!(f, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+            }
         }
     }
 }

@@ -25,10 +25,12 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
+use serde::Serialize;
 
 use crate::build::BuiltLibs;
 use crate::exit::Refusal;
-use crate::libs::manifest::{self, FileRecord, Manifest};
+use crate::libs::manifest::{self, FileRecord, Manifest, PatchSetRecord};
+use crate::names::{Chip, CoreVersion};
 use crate::progress::{Event, Report};
 use archive::{Archive, mode};
 use compress::{Packed, Packer};
@@ -39,7 +41,7 @@ use publish::{Disk, Publication, RealDisk};
 const WINDOW: u64 = 64 << 20;
 
 /// A finished package.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Package {
     /// `esp32s3-libs-<core>-<suffix>.zip`.
     pub zip: PathBuf,
@@ -104,7 +106,7 @@ fn pack_with(
             out.display()
         )));
     }
-    let stem = stem(built)?;
+    let stem = stem(&built.chip, &built.core, &built.patch_set)?;
     let files = checked_files(&tree, built, report)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -113,10 +115,13 @@ fn pack_with(
     write(disk, &pool, &files, built, &out, &stem, effort, report).map_err(|error| explain_full(error, &out))
 }
 
-/// `<chip>-libs-<core>-<suffix>`.
-fn stem(built: &BuiltLibs) -> Result<String> {
-    let suffix = &built.patch_set.suffix;
-    let stem = format!("{}-{}-{suffix}", built.chip.tool_name(), built.core);
+/// The zip's name without `.zip`: `<chip>-libs-<core>-<suffix>`.
+///
+/// # Errors
+/// [`Refusal::Usage`] where the patch set's suffix cannot be part of a file's name.
+pub fn stem(chip: &Chip, core: &CoreVersion, set: &PatchSetRecord) -> Result<String> {
+    let suffix = &set.suffix;
+    let stem = format!("{}-{core}-{suffix}", chip.tool_name());
     let reason = if suffix.is_empty() {
         Some("it is empty".to_owned())
     } else {
@@ -126,7 +131,7 @@ fn stem(built: &BuiltLibs) -> Result<String> {
         None => Ok(stem),
         Some(reason) => bail!(Refusal::Usage(format!(
             "the suffix `{suffix}` of the patch set `{}` cannot be part of a zip's name: {reason}",
-            built.patch_set.name
+            set.name
         ))),
     }
 }

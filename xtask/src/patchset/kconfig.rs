@@ -132,7 +132,9 @@ impl Symbol {
         if !fits {
             return Some(format!("the symbol {wanted}"));
         }
-        let Value::Number(number) = value else { return None };
+        let Value::Number(number) = value else {
+            return None;
+        };
         let outside = !self.ranges.is_empty()
             && !self
                 .ranges

@@ -9,10 +9,10 @@ use crate::names::{Chip, CoreVersion};
 /// upstream's build leaves there and the release leaves out (arduino-esp32 `.github/scripts/on-release.sh`).
 const MARKS_OF_A_BUILD: [&str; 3] = [manifest::FILE_NAME, "dependencies.lock", "pioarduino-build.py"];
 
-/// The `versions.txt` of the stock libraries below the data folder, or why there is none to trust.
+/// The folder of the stock libraries below the data folder, or why there is none to trust.
 ///
 /// Where `<core>.stock` stands, the folder `<core>` was swapped and says nothing about the release.
-pub(super) fn stock_versions(data_dir: &Path, chip: &Chip, core: &CoreVersion) -> Result<PathBuf, String> {
+pub fn stock_folder(data_dir: &Path, chip: &Chip, core: &CoreVersion) -> Result<PathBuf, String> {
     let tools = data_dir.join("packages").join("esp32").join("tools");
     let tool = tools.join(chip.tool_name());
     let active = tool.join(core.to_string());
@@ -30,6 +30,12 @@ pub(super) fn stock_versions(data_dir: &Path, chip: &Chip, core: &CoreVersion) -
             folder.display()
         ));
     }
+    Ok(folder)
+}
+
+/// The `versions.txt` of the stock libraries below the data folder, or why there is none to trust.
+pub(super) fn stock_versions(data_dir: &Path, chip: &Chip, core: &CoreVersion) -> Result<PathBuf, String> {
+    let folder = stock_folder(data_dir, chip, core)?;
     let versions = folder.join("versions.txt");
     if !versions.is_file() {
         return Err(format!("{}: no versions.txt in it", folder.display()));

@@ -24,6 +24,7 @@ use versions_txt::Versions;
 
 pub use constraints::{constraints, unpinned};
 pub use index_source::OFFICIAL_INDEX;
+pub use installed::stock_folder;
 
 /// The commits and component versions that a core version's libraries were built from: a `versions.txt`, read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -96,7 +97,7 @@ impl Pins {
 /// What is asked of [`resolve`].
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The core version.
+    /// The core version; not looked at where `versions` is given.
     pub core: &'a CoreVersion,
     /// The chip.
     pub chip: &'a Chip,

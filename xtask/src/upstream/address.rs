@@ -128,7 +128,9 @@ pub(super) fn resolve(parent: &str, url: &str) -> Result<String> {
     if !(url.starts_with("./") || url.starts_with("../")) {
         return match Address::parse(url)? {
             Address::Server { .. } => Ok(url.to_owned()),
-            Address::Folder(_) => bail!("`{url}` is a folder of one machine, not the address of a server"),
+            Address::Folder(_) => {
+                bail!("`{url}` is a folder of one machine, not the address of a server")
+            }
         };
     }
     let mut base = parent.trim_end_matches('/');

@@ -19,7 +19,9 @@ impl Mirrors {
         let mut best: Option<(usize, String)> = None;
         for mirror in &self.0 {
             let from = bare(&mirror.from);
-            let Some(rest) = rest(url, from) else { continue };
+            let Some(rest) = rest(url, from) else {
+                continue;
+            };
             if best.as_ref().is_none_or(|(length, _)| from.len() > *length) {
                 best = Some((from.len(), join(&mirror.to, rest)));
             }

@@ -73,6 +73,35 @@ pub struct SourceTree {
     pub submodules: Vec<String>,
 }
 
+/// A repository that a build needs, at the commit that the release names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Needed {
+    /// Upstream's name.
+    pub name: &'static str,
+    /// Where it is fetched from, mirrors applied.
+    pub address: String,
+    /// Branch or tags that the pin named.
+    pub refs: Vec<String>,
+    /// The commit as the release gives it.
+    pub commit: String,
+}
+
+/// The repositories of a release; submodules show only once these are on disk.
+///
+/// # Errors
+/// Pins that name an unknown repository, or lack a required one.
+pub fn needed(pins: &Pins, mirrors: &Mirrors) -> Result<Vec<Needed>> {
+    let pairs = repositories::pair(pins)?.into_iter();
+    Ok(pairs
+        .map(|(repository, pin)| Needed {
+            name: repository.name,
+            address: mirrors.map(repository.url),
+            refs: pin.refs.clone(),
+            commit: pin.commit.clone(),
+        })
+        .collect())
+}
+
 /// Brings the repositories of a release to disk.
 pub struct Checkout<'a> {
     /// Where mirrors and work trees stand.

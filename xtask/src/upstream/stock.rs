@@ -327,7 +327,9 @@ fn copy_tags(from: &Repository, into: &Repository, want: &Want<'_>) -> Result<()
         let Ok(reference) = from.find_reference(&format!("refs/tags/{tag}")) else {
             continue;
         };
-        let Some(oid) = reference.target() else { continue };
+        let Some(oid) = reference.target() else {
+            continue;
+        };
         if oid != want.commit {
             let object = source.read(oid)?;
             target.write(object.kind(), object.data())?;

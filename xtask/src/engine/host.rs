@@ -1,0 +1,65 @@
+//! No container: the job runs on this machine, with nothing of the caller's environment but what a build cannot do without.
+
+use std::ffi::{OsStr, OsString};
+
+use anyhow::{Context, Result, bail};
+use xshell::{Shell, cmd};
+
+use super::command::Job;
+use super::run::{Ended, Target, run};
+
+/// Variables that a job on the host keeps besides its own. All others go: `IDF_PATH`, `CFLAGS`, `GITHUB_TOKEN` and their
+/// like would change what is built, or where upstream's scripts fetch from.
+const KEPT: [&str; 8] = [
+    "PATH",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "TERM",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+];
+
+/// This machine, with a Unix shell.
+#[derive(Debug)]
+pub struct Host {
+    path: OsString,
+}
+
+impl Host {
+    pub(super) fn find(path: Option<OsString>) -> Result<Self> {
+        let path = path.unwrap_or_default();
+        if which::which_in("sh", Some(&path), "").is_err() {
+            bail!(
+                "`--engine host` needs a Unix shell, and no `sh` is on the PATH; use `--engine docker` or `--engine podman`"
+            );
+        }
+        Ok(Self { path })
+    }
+
+    pub(super) fn run(&self, job: &Job<'_>, sink: &mut dyn FnMut(&str) -> Result<()>) -> Result<Ended> {
+        let Some((program, arguments)) = job.command.split_first() else {
+            bail!("the job `{}` has no command", job.name);
+        };
+        let program = which::which_in(program, Some(&self.path), &job.folder)
+            .with_context(|| format!("finding `{program}` on the PATH"))?;
+        let shell = Shell::new()?;
+        let mut command: std::process::Command = cmd!(shell, "{program} {arguments...}").into();
+        command.current_dir(&job.folder).env_clear();
+        for name in KEPT.iter().copied().chain(job.passed.iter().map(String::as_str)) {
+            if let Some(value) = self.value(name) {
+                command.env(name, value);
+            }
+        }
+        command.envs(job.env.iter().map(|(key, value)| (key, value)));
+        run(command, &Target::Group, sink)
+    }
+
+    fn value(&self, name: &str) -> Option<OsString> {
+        if name == "PATH" {
+            return Some(self.path.clone());
+        }
+        std::env::var_os(OsStr::new(name))
+    }
+}

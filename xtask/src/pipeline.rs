@@ -1,0 +1,183 @@
+//! The stages in order, from a core version to a package. `build-libs` and `demo` run this same code.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::build::{BuiltLibs, check, full};
+use crate::engine::{self, Engine};
+use crate::libs::Tree;
+use crate::names::{Chip, CoreVersion};
+use crate::package::{self, Effort, Package};
+use crate::patchset::{Applied, PatchSet};
+use crate::progress::{Event, Report};
+use crate::release::{self, Pins};
+use crate::upstream::{Checkout, Mirrors, SourceTree, Sources};
+use crate::workdir::WorkDir;
+
+/// What is to be built, from what, where, and how far: every decision made.
+#[derive(Debug)]
+pub struct Options {
+    /// Core version that the libraries are for.
+    pub core: CoreVersion,
+    /// Chip.
+    pub chip: Chip,
+    /// Patch set, syntax checked.
+    pub set: PatchSet,
+    /// Data folder of the Arduino programs; its stock libraries are compared with what is built.
+    pub data_dir: Option<PathBuf>,
+    /// Replacements for git addresses.
+    pub mirrors: Mirrors,
+    /// No network work.
+    pub offline: bool,
+    /// Mirrors, work trees, caches, logs.
+    pub work: WorkDir,
+    /// Where the package goes.
+    pub out: PathBuf,
+    /// What runs upstream's build.
+    pub engine: engine::Choice,
+    /// The container image.
+    pub image: engine::Image,
+    /// The last stage to run; `None` for all.
+    pub stop_after: Option<Stage>,
+    /// How hard to pack.
+    pub effort: Effort,
+}
+
+/// A stage to stop after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Stage {
+    /// The commits are known.
+    Pins,
+    /// Every source is on disk at its commit.
+    Checkout,
+    /// The lib-builder is checked out and patched; nothing else is fetched.
+    Patch,
+    /// Upstream built it and the checks passed; nothing is packed.
+    Build,
+}
+
+/// What each stage that ran gave.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    /// The commits.
+    pub pins: Pins,
+    /// Work trees, the lib-builder's first.
+    pub sources: Vec<SourceTree>,
+    /// Where the lib-builder's work tree stands.
+    pub root: Option<PathBuf>,
+    /// The lines of the patch set and where they landed.
+    pub applied: Option<Applied>,
+    /// The built libraries tree.
+    pub tree: Option<PathBuf>,
+    /// The package.
+    pub package: Option<Package>,
+}
+
+impl Outcome {
+    fn new(pins: Pins) -> Self {
+        Self {
+            pins,
+            sources: Vec::new(),
+            root: None,
+            applied: None,
+            tree: None,
+            package: None,
+        }
+    }
+}
+
+/// Runs the stages after the pins.
+///
+/// # Errors
+/// The first stage that fails ends the run; what the stages before it left on disk is reused by the next run.
+pub fn run(pins: Pins, options: &Options, report: Report<'_>) -> Result<Outcome> {
+    let mut outcome = Outcome::new(pins);
+    if options.stop_after == Some(Stage::Pins) {
+        return Ok(outcome);
+    }
+    // The engine is asked for before gigabytes are fetched for it.
+    let engine = match options.stop_after {
+        None | Some(Stage::Build) => Some(Engine::find(options.engine)?),
+        Some(_) => None,
+    };
+
+    let checkout = Checkout {
+        work: &options.work,
+        mirrors: &options.mirrors,
+        offline: options.offline,
+        report,
+    };
+    let mut sources = checkout.lib_builder(&outcome.pins)?;
+    outcome.root = Some(sources.root.clone());
+    if options.stop_after != Some(Stage::Checkout) {
+        outcome.applied = Some(apply(options, &sources, report)?);
+    }
+    if options.stop_after != Some(Stage::Patch) {
+        checkout.complete(&outcome.pins, &mut sources)?;
+    }
+    outcome.sources.clone_from(&sources.trees);
+    let Some(engine) = engine else {
+        return Ok(outcome);
+    };
+
+    options.set.check_symbols(&sources.root, &options.chip)?;
+    let built = build(options, &outcome.pins, &sources, &engine, report)?;
+    outcome.tree = Some(built.tree.clone());
+    if options.stop_after != Some(Stage::Build) {
+        outcome.package = Some(package::pack(&built, &options.out, options.effort, report)?);
+    }
+    Ok(outcome)
+}
+
+/// The patch set's lines, with what is to be feared of them said.
+fn apply(options: &Options, sources: &Sources, report: Report<'_>) -> Result<Applied> {
+    report(Event::Step("patch the lib-builder"));
+    for warning in options.set.warnings(&sources.root, &options.chip)? {
+        report(Event::Warning(&warning));
+    }
+    options.set.apply(&sources.root, &options.chip)
+}
+
+/// Upstream's build, and the checks on what it left.
+fn build(
+    options: &Options,
+    pins: &Pins,
+    sources: &Sources,
+    engine: &Engine,
+    report: Report<'_>,
+) -> Result<BuiltLibs> {
+    let stock = stock_tree(options)?;
+    full::build(&full::Plan {
+        work: &options.work,
+        sources,
+        pins,
+        constraints: &release::constraints(pins),
+        core: &options.core,
+        chip: &options.chip,
+        patch_set: &options.set.record(),
+        engine,
+        image: &options.image,
+        offline: options.offline,
+        check: &|tree, layout| {
+            let findings = check::examine(tree, layout, &options.set, stock.as_ref())?;
+            for warning in &findings.warnings {
+                report(Event::Warning(warning));
+            }
+            findings.verdict(tree)
+        },
+        report,
+    })
+}
+
+/// The installed stock libraries, to compare flags and files with; `None` where there are none.
+fn stock_tree(options: &Options) -> Result<Option<Tree>> {
+    let Some(data_dir) = &options.data_dir else {
+        return Ok(None);
+    };
+    match release::stock_folder(data_dir, &options.chip, &options.core) {
+        Ok(folder) => Tree::open(&folder).map(Some),
+        Err(_) => Ok(None),
+    }
+}
