@@ -8,8 +8,7 @@ export IDF_PATH
 . "$IDF_PATH/tools/tool-folders.sh"
 
 echo "INFO: Using IDF_PATH '$IDF_PATH' for installation."
-cc="${SAMPLE_CC:-cc}"
-for program in "$cc" ar; do
+for program in cc ar; do
     if ! command -v "$program" >/dev/null 2>&1; then
         echo "ERROR: $program is not installed or not in PATH! A C compiler with its archiver is all that this sample needs."
         exit 1
@@ -23,20 +22,24 @@ trap 'rm -rf "$work"' EXIT
 echo 'int probe(void) { return 0; }' > "$work/probe.c"
 
 # The host's compiler need not know every flag of Espressif's: those that it refuses are found by trying.
+accepts() {
+    cc -Werror "$@" -c "$work/probe.c" -o "$work/probe.o" >/dev/null 2>&1
+}
 dropped="-"
-for flag in -fstrict-volatile-bitfields -freorder-blocks -fno-jump-tables -fno-tree-switch-conversion -Wno-old-style-declaration \
-    -fno-inline-functions -fno-inline-small-functions -fno-inline-functions-called-once -fno-stack-protector -gdwarf-4 -ggdb; do
-    if ! "$cc" -Werror "$flag" -c "$work/probe.c" -o "$work/probe.o" >/dev/null 2>&1; then
-        dropped="$dropped|$flag"
-    fi
-done
+set -- -fstrict-volatile-bitfields -freorder-blocks -fno-jump-tables -fno-tree-switch-conversion -Wno-old-style-declaration \
+    -fno-inline-functions -fno-inline-small-functions -fno-inline-functions-called-once -fno-stack-protector -gdwarf-4 -ggdb
+if ! accepts "$@"; then
+    for flag; do
+        accepts "$flag" || dropped="$dropped|$flag"
+    done
+fi
 deterministic=""
-"$cc" -c "$work/probe.c" -o "$work/probe.o"
+cc -c "$work/probe.c" -o "$work/probe.o"
 if ar qcD "$work/probe.a" "$work/probe.o" >/dev/null 2>&1; then deterministic="D"; fi
 
 echo "Installing ESP-IDF tools"
-"$cc" -O1 -DDROPPED="\"$dropped\"" -o "$work/gcc" "$IDF_PATH/tools/stand-in.c"
-"$cc" -O1 -o "$work/kconf" "$IDF_PATH/tools/kconf.c"
+cc -O1 -DDROPPED="\"$dropped\"" -o "$work/gcc" "$IDF_PATH/tools/stand-in.c"
+cc -O1 -o "$work/kconf" "$IDF_PATH/tools/kconf.c"
 printf '#!/bin/sh\n# No time, owner or mode of this machine gets into an archive.\noperation="$1"\nshift\nZERO_AR_DATE=1 exec ar "${operation}%s" "$@"\n' \
     "$deterministic" > "$work/ar"
 chmod +x "$work/ar"

@@ -38,7 +38,10 @@ pub struct Release<'a> {
 
 /// Where the stock libraries stand below the data folder `data`.
 pub fn stock_folder(data: &Path, core: &CoreVersion, chip: &Chip) -> PathBuf {
-    packages(data).join("tools").join(chip.tool_name()).join(core.to_string())
+    packages(data)
+        .join("tools")
+        .join(chip.tool_name())
+        .join(core.to_string())
 }
 
 fn packages(data: &Path) -> PathBuf {

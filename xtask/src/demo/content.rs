@@ -61,7 +61,12 @@ mod tests {
             .into_iter()
             .map(|(path, file)| (path, fs_err::read(file).unwrap()))
             .collect();
-        assert!(all == on_disk, "rebuild: {:?} files in, {:?} on disk", all.len(), on_disk.len());
+        assert!(
+            all == on_disk,
+            "rebuild: {:?} files in, {:?} on disk",
+            all.len(),
+            on_disk.len()
+        );
         assert!(on_disk.len() > 80);
     }
 

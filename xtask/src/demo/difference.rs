@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use fs_err as fs;
 use object::read::archive::ArchiveFile;
+use serde::Serialize;
 
 use crate::libs::{files, manifest};
 
 /// The difference between a stock tree and a patched one. Paths are relative to the trees, with `/`.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Files that are the same, byte for byte.
     pub same: usize,
@@ -23,7 +24,7 @@ pub struct Difference {
 }
 
 /// A file that differs.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Changed {
     /// Which.
     pub path: String,
@@ -36,7 +37,8 @@ pub struct Changed {
 }
 
 /// What differs in a file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum What {
     /// Members of an archive, in its order; a member that only one of the two has counts as well.
     Members(Vec<String>),
@@ -157,7 +159,11 @@ mod tests {
     fn archive(members: &[(&str, &str)]) -> Vec<u8> {
         let mut bytes = b"!<arch>\n".to_vec();
         for (name, content) in members {
-            let header = format!("{:<16}0           0     0     644     {:<10}`\n", format!("{name}/"), content.len());
+            let header = format!(
+                "{:<16}0           0     0     644     {:<10}`\n",
+                format!("{name}/"),
+                content.len()
+            );
             bytes.extend(header.bytes());
             bytes.extend(content.bytes());
             if content.len() % 2 == 1 {
@@ -179,8 +185,18 @@ mod tests {
 
     #[test]
     fn files_members_and_lines_are_told_apart() {
-        let old = archive(&[("a.c.obj", "one"), ("twice.c.obj", "first"), ("twice.c.obj", "second"), ("gone.c.obj", "x")]);
-        let new = archive(&[("a.c.obj", "one"), ("twice.c.obj", "first"), ("twice.c.obj", "other"), ("new.c.obj", "y")]);
+        let old = archive(&[
+            ("a.c.obj", "one"),
+            ("twice.c.obj", "first"),
+            ("twice.c.obj", "second"),
+            ("gone.c.obj", "x"),
+        ]);
+        let new = archive(&[
+            ("a.c.obj", "one"),
+            ("twice.c.obj", "first"),
+            ("twice.c.obj", "other"),
+            ("new.c.obj", "y"),
+        ]);
         let stock = tree(&[
             ("v/lib.a", &old),
             ("v/include/sdkconfig.h", b"#define A 1\n#define B 1\n"),
@@ -203,7 +219,11 @@ mod tests {
             added: vec!["#define C 1".into()],
             removed: vec!["#define B 1".into()],
         };
-        let members = What::Members(["twice.c.obj", "new.c.obj", "gone.c.obj"].map(String::from).into());
+        let members = What::Members(
+            ["twice.c.obj", "new.c.obj", "gone.c.obj"]
+                .map(String::from)
+                .into(),
+        );
         assert_eq!(what, [&lines, &members]);
         let none = between(stock.path(), stock.path()).unwrap();
         assert_eq!((none.same, none.changed.len()), (4, 0));

@@ -164,10 +164,24 @@ impl Plan {
         config.set_bool("uploadpack.allowFilter", true)?;
         config.set_bool("uploadpack.allowAnySHA1InWant", true)?;
         let mut files = content::files(self.folder)?;
-        let released = commit(&repo, &branch, None, RELEASED, "Release", &files, &self.links(commits)?)?;
+        let released = commit(
+            &repo,
+            &branch,
+            None,
+            RELEASED,
+            "Release",
+            &files,
+            &self.links(commits)?,
+        )?;
         if let Some(tag) = self.tag {
             let target = repo.find_object(released, Some(ObjectType::Commit))?;
-            repo.tag(tag, &target, &signature(RELEASED)?, &format!("Release {tag}"), false)?;
+            repo.tag(
+                tag,
+                &target,
+                &signature(RELEASED)?,
+                &format!("Release {tag}"),
+                false,
+            )?;
         }
         if let Some((path, line)) = self.later {
             let file = files
@@ -245,7 +259,10 @@ mod tests {
         let pins = make(&one.path().join("git")).unwrap();
         assert_eq!(pins.sources, make(&two.path().join("ü b")).unwrap().sources);
         let idf = pins.source("esp-idf").unwrap();
-        assert_eq!((idf.refs.as_slice(), idf.commit.len()), (&["v5.5.5".to_owned()][..], 7));
+        assert_eq!(
+            (idf.refs.as_slice(), idf.commit.len()),
+            (&["v5.5.5".to_owned()][..], 7)
+        );
     }
 
     #[test]
@@ -254,9 +271,17 @@ mod tests {
         let root = dir.path().join("git");
         let pins = make(&root).unwrap();
         let repo = Repository::open(root.join("espressif/esp-idf.git")).unwrap();
-        let tip = repo.revparse_single("release/v5.5").unwrap().peel_to_commit().unwrap();
+        let tip = repo
+            .revparse_single("release/v5.5")
+            .unwrap()
+            .peel_to_commit()
+            .unwrap();
         let tag = repo.revparse_single("v5.5.5").unwrap();
-        assert_eq!(tag.kind(), Some(ObjectType::Tag), "an annotated tag, as upstream's");
+        assert_eq!(
+            tag.kind(),
+            Some(ObjectType::Tag),
+            "an annotated tag, as upstream's"
+        );
         let released = tag.peel_to_commit().unwrap();
         assert_eq!(tip.parent_id(0).unwrap(), released.id());
         assert!(
