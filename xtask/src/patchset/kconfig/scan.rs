@@ -39,11 +39,10 @@ struct Source {
 
 pub(super) fn scan(lib_builder: &Path, target: &str) -> Result<Symbols> {
     let (kconfigs, renames) = find(lib_builder)?;
-    if kconfigs.is_empty() {
+    if !kconfigs.iter().any(|path| path.starts_with("esp-idf")) {
         bail!(
-            "{} holds no Kconfig file in {}; check ESP-IDF out first",
-            lib_builder.display(),
-            PLACES.join(", ")
+            "no Kconfig file in {}, so no symbol can be looked up; check ESP-IDF out first",
+            lib_builder.join("esp-idf").display()
         );
     }
     let files: BTreeMap<PathBuf, File> = kconfigs
