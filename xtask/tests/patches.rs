@@ -1,4 +1,5 @@
 //! `cargo xtask patches`, run as a program.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 
