@@ -135,7 +135,10 @@ pub fn run(pins: Pins, options: &Options, report: Report<'_>) -> Result<Outcome>
 fn apply(options: &Options, sources: &Sources, report: Report<'_>) -> Result<Applied> {
     report(Event::Step("patch the lib-builder"));
     if let Some(hazard) = &options.set.hazard {
-        report(Event::Warning(&format!("patch set {}: {}", options.set.name, hazard.text)));
+        report(Event::Warning(&format!(
+            "patch set {}: {}",
+            options.set.name, hazard.text
+        )));
     }
     for warning in options.set.warnings(&sources.root, &options.chip)? {
         report(Event::Warning(&warning));
