@@ -134,6 +134,12 @@ pub fn run(pins: Pins, options: &Options, report: Report<'_>) -> Result<Outcome>
 /// The patch set's lines, with what is to be feared of them said.
 fn apply(options: &Options, sources: &Sources, report: Report<'_>) -> Result<Applied> {
     report(Event::Step("patch the lib-builder"));
+    if let Some(hazard) = &options.set.hazard {
+        report(Event::Warning(&format!(
+            "patch set {}: {}",
+            options.set.name, hazard.text
+        )));
+    }
     for warning in options.set.warnings(&sources.root, &options.chip)? {
         report(Event::Warning(&warning));
     }

@@ -23,11 +23,27 @@ use crate::upstream::Mirrors;
 /// the lib-builder's defconfig files, runs upstream's own build in a container, checks what came out, and packs it.
 /// The package, its SHA-256 and its manifest are left in the output folder.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Config file: what is repeated on every call can stand in config.toml in the folder esp32-xip-libs of your config folder
+(Linux: ~/.config/esp32-xip-libs/config.toml), or in the file that the variable XTASK_CONFIG names:
+
+  work-dir = \"/data/xip\"
+  engine = \"podman\"
+  base-image = \"registry.example/debian:bookworm\"
+
+  [[mirror]]
+  from = \"https://github.com/\"
+  to = \"/srv/git/\"
+
+Examples:
+  cargo xtask build-libs
+  cargo xtask build-libs --core 3.3.11 --best
+  cargo xtask build-libs --stop-after patch --patch ~/my-set")]
 pub struct BuildLibs {
     #[command(flatten)]
     release: ReleaseArgs,
     /// Patch set: a name listed by `patches`, or the path of a folder of your own
-    #[arg(long, value_name = "NAME|DIR", default_value = "xip-ecc")]
+    #[arg(long, value_name = "NAME|DIR", default_value = patchset::DEFAULT)]
     patch: String,
     /// Replace a prefix of the git addresses, for example https://github.com/=/srv/git/ (repeatable)
     #[arg(long = "mirror", value_name = "FROM=TO")]

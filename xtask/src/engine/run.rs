@@ -1,8 +1,8 @@
 //! Runs one program with its output streamed, and ends it at Ctrl-C.
 
 use std::io::{BufRead, BufReader, PipeReader};
-use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -99,6 +99,7 @@ fn end_when_asked(watch: &Watch, target: &Target, id: u32, done: &AtomicBool, br
     let is_done = || done.load(Ordering::SeqCst);
     let is_broken = || broken.load(Ordering::SeqCst);
     let mut asked = 0;
+    let mut helpers = Vec::new();
     while !is_done() {
         let limit = if asked == 0 {
             Duration::MAX
@@ -108,33 +109,47 @@ fn end_when_asked(watch: &Watch, target: &Target, id: u32, done: &AtomicBool, br
         let count = watch.wait(asked, limit, || is_done() || (asked == 0 && is_broken()));
         asked = count.max(usize::from(is_broken()));
         if asked > 0 && !is_done() {
-            end(target, id, asked > 1);
+            end(target, id, asked > 1, &mut helpers);
+        }
+    }
+    for mut helper in helpers {
+        if let Err(error) = helper.wait() {
+            tracing::debug!("waiting for the engine: {error}");
         }
     }
 }
 
-fn end(target: &Target, id: u32, force: bool) {
-    if let Target::Container { program, name } = target {
-        let stopped = Shell::new().and_then(|shell| {
-            let words: &[&str] = if force {
-                &["kill"]
-            } else {
-                &["stop", "--time", "5"]
-            };
-            cmd!(shell, "{program} {words...} {name}")
-                .quiet()
-                .ignore_stdout()
-                .ignore_stderr()
-                .run()
-        });
-        if let Err(error) = stopped {
-            tracing::debug!("stopping {name}: {error}");
-        }
-        if !force {
-            return;
-        }
+/// `helpers` are calls of the engine that may still run: its `stop` waits for the container, and meanwhile a second
+/// interrupt has to be heard.
+fn end(target: &Target, id: u32, force: bool, helpers: &mut Vec<Child>) {
+    let Target::Container { program, name } = target else {
+        return signal_group(id, force);
+    };
+    if force {
+        helpers.extend(call(program, &["kill", name]));
+        signal_group(id, true);
+    } else if helpers
+        .iter_mut()
+        .all(|helper| !matches!(helper.try_wait(), Ok(None)))
+    {
+        helpers.extend(call(program, &["stop", "-t", "5", name]));
     }
-    signal_group(id, force);
+}
+
+/// Starts the engine with these words, out of reach of the terminal's Ctrl-C.
+fn call(program: &Path, words: &[&str]) -> Option<Child> {
+    let started = Shell::new().map_err(std::io::Error::other).and_then(|shell| {
+        let mut command: Command = cmd!(shell, "{program} {words...}").into();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        own_group(&mut command);
+        command.spawn()
+    });
+    started
+        .inspect_err(|error| tracing::debug!("running {}: {error}", program.display()))
+        .ok()
 }
 
 #[cfg(unix)]

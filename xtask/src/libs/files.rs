@@ -1,6 +1,6 @@
 //! The list of a tree's files with their hashes.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -64,6 +64,28 @@ fn relative(root: &Path, path: &Path) -> Result<String> {
         }
     }
     Ok(parts.join("/"))
+}
+
+/// Writes a file in one step: until the new content is on the disk, the old file stays. It keeps the old file's permissions.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let writing = || format!("writing {}", path.display());
+    let builder = tempfile::Builder::new();
+    // Temporary files are their owner's alone; a new file of ours is as open as the user's umask says.
+    #[cfg(unix)]
+    let builder = {
+        let mut builder = builder;
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        builder
+    };
+    let mut file = builder.tempfile_in(dir).with_context(writing)?;
+    file.write_all(content).with_context(writing)?;
+    if path.exists() {
+        fs::set_permissions(file.path(), fs::metadata(path)?.permissions())?;
+    }
+    file.as_file().sync_all().with_context(writing)?;
+    file.persist(path).with_context(writing)?;
+    Ok(())
 }
 
 fn hash(path: &Path) -> Result<(u64, String)> {

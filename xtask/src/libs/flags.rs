@@ -291,6 +291,11 @@ mod tests {
                 ""
             ]
         );
+        assert_eq!(
+            values("\"a\\\"b\" 'a\\'b' \"\\x\""),
+            ["a\"b", "a'b", "x"],
+            "a backslash counts inside quotes too"
+        );
         assert!(tokens("-DA=\"x").is_err() && tokens("'x").is_err() && tokens("x\\").is_err());
     }
 

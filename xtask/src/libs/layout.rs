@@ -103,7 +103,7 @@ impl Layout {
     /// # Errors
     /// A file that does not parse (the error has line and column), a chip that it does not list, a build without a flash mode.
     pub fn read(builds_json: &Path, chip: &Chip) -> Result<Self> {
-        let text = fs::read_to_string(builds_json)?;
+        let text = fs::read_to_string(builds_json).context("this is no checked out lib-builder")?;
         let configs = builds_json.parent().unwrap_or(Path::new(".")).to_owned();
         Self::parse(&text, chip, configs).with_context(|| format!("reading {}", builds_json.display()))
     }

@@ -1,13 +1,13 @@
 //! `libs-manifest.json`: what a package is made of. It travels inside the zip and beside it.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
+use super::files;
 use crate::names::{Chip, CoreVersion};
 
 /// Name of the manifest inside a libraries tree.
@@ -74,14 +74,7 @@ impl Manifest {
 
     /// Writes the manifest to `path`; a file there is replaced in one step.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let dir = path.parent().unwrap_or(Path::new("."));
-        let mut file =
-            tempfile::NamedTempFile::new_in(dir).with_context(|| format!("writing in {}", dir.display()))?;
-        file.write_all(self.to_json()?.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(path)
-            .with_context(|| format!("writing {}", path.display()))?;
-        Ok(())
+        files::replace(path, self.to_json()?.as_bytes())
     }
 }
 
@@ -194,6 +187,15 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.ends_with("}\n") && !text.contains('\r'), "{text}");
         assert!(text.find("a__b").unwrap() < text.find("espressif__cbor").unwrap());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let fresh = dir.path().join("fresh.json");
+            manifest().write(&fresh).unwrap();
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+            assert_eq!(mode(&fresh), mode(&path), "as open as a file written plainly");
+            fs::remove_file(fresh).unwrap();
+        }
         assert_eq!(
             fs::read_dir(dir.path()).unwrap().count(),
             1,

@@ -1,15 +1,15 @@
 //! Carries a patch set into a lib-builder's work tree.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use fs_err as fs;
 
 use super::inject::{self, Conflict, Wish};
 use super::layers::Stack;
 use super::{Applied, AppliedLine, PatchSet, Replace, SetLine, Verdict, nearest, refuse};
+use crate::libs::files;
 use crate::libs::layout::Layout;
 use crate::names::Chip;
 
@@ -32,7 +32,7 @@ impl PatchSet {
     pub fn apply(&self, lib_builder: &Path, chip: &Chip) -> Result<Applied> {
         let plan = self.prepare(lib_builder, chip)?;
         for (path, text) in &plan.texts {
-            replace_file(path, text)?;
+            files::replace(path, text.as_bytes())?;
         }
         Ok(plan.applied)
     }
@@ -157,20 +157,6 @@ fn overlay(texts: &[(PathBuf, String)]) -> BTreeMap<String, String> {
         .iter()
         .filter_map(|(path, text)| Some((path.file_name()?.to_str()?.to_owned(), text.clone())))
         .collect()
-}
-
-/// Replaces the file in one step, keeping its permissions.
-fn replace_file(path: &Path, text: &str) -> Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let permissions = fs::metadata(path)?.permissions();
-    let mut file =
-        tempfile::NamedTempFile::new_in(dir).with_context(|| format!("writing in {}", dir.display()))?;
-    file.write_all(text.as_bytes())?;
-    fs::set_permissions(file.path(), permissions)?;
-    file.as_file().sync_all()?;
-    file.persist(path)
-        .with_context(|| format!("writing {}", path.display()))?;
-    Ok(())
 }
 
 #[cfg(test)]

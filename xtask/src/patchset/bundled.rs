@@ -93,6 +93,7 @@ fn from_folder(path: &Path) -> Result<PatchSet> {
 mod tests {
     use super::*;
     use crate::exit;
+    use crate::libs::layout::Layout;
     use crate::testing;
 
     #[test]
@@ -120,6 +121,75 @@ mod tests {
                 .collect::<Vec<_>>()
         );
         assert_eq!(names[0], DEFAULT);
+    }
+
+    /// What Kconfig made of the lines on ESP-IDF 5.5.5 is what `xip-ecc-chip` expects.
+    #[test]
+    fn expectations_are_what_was_measured() {
+        const TEST: &str = "expectations_are_what_was_measured";
+        let (Some(table), Some(builds)) = (
+            testing::shared(TEST, "upstream/kconfig-effect-idf-5.5.5.tsv"),
+            testing::shared(TEST, "upstream/configs/builds.json"),
+        ) else {
+            return;
+        };
+        let table = fs::read_to_string(table).unwrap();
+        let set = find("xip-ecc-chip").unwrap();
+        let layout = Layout::read(&builds, &set.chips[0]).unwrap();
+        for (variant, build) in layout.memory_variants() {
+            let own = build.layers[build.layers.len() - 3..]
+                .join("_")
+                .replace("defconfig.", "");
+            let build_name = if variant == "qio_qspi" {
+                "idf_libs".to_owned()
+            } else {
+                format!("mem_{own}")
+            };
+            let expected = set.expected(variant, build);
+            assert_eq!(expected.len(), 4);
+            for (symbol, value) in expected {
+                let row = table
+                    .lines()
+                    .find(|row| row.starts_with(&format!("{build_name}\t{symbol}\t")));
+                // A symbol whose value did not change has no row; all four are off in stock.
+                let measured = row.and_then(|row| row.split('\t').nth(3)).unwrap_or("n");
+                assert_eq!(value.to_string(), measured, "{build_name} {symbol}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_readmes_example_is_read() {
+        let readme = fs::read_to_string(testing::workspace().join("defconfig-patches/README.md")).unwrap();
+        let block = |first: &str| -> String {
+            let from = readme.find(&format!("    {first}")).unwrap();
+            let lines = readme[from..]
+                .lines()
+                .take_while(|line| line.is_empty() || line.starts_with("    "));
+            lines.map(|line| format!("{}\n", line.trim_start())).collect()
+        };
+        let toml = block("summary = ");
+        assert!(
+            toml.contains("[[replace]]") && toml.contains("[hazard]"),
+            "{toml}"
+        );
+        let lines = block("CONFIG_SPIRAM_ECC_ENABLE=y");
+        let with_choice = format!("{lines}CONFIG_ESP32S3_DATA_CACHE_LINE_64B=y\nCONFIG_CAMERA_OV2640=y\n");
+        let files = [
+            ("patch.toml", toml),
+            ("defconfig.opi_ram", lines),
+            ("defconfig.esp32s3", with_choice),
+        ];
+        let files = files.map(|(name, text)| (name.to_owned(), text.into_bytes()));
+        let set = load::load("my-set", "my-set", &files.into()).unwrap();
+        assert_eq!(
+            (
+                set.files["defconfig.opi_ram"].len(),
+                set.replaces.len(),
+                set.managed.len()
+            ),
+            (4, 1, 1)
+        );
     }
 
     #[test]

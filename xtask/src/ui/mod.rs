@@ -26,7 +26,7 @@ pub fn print(text: &str) {
     }
 }
 
-/// [`print`] with a line end.
+/// [`print()`] with a line end.
 pub fn println(text: &str) {
     print(&format!("{text}\n"));
 }

@@ -23,8 +23,9 @@ pub(super) struct Needs {
     pub(super) modules: Vec<&'static str>,
 }
 
-/// Programs that scripts of upstream and of ESP-IDF call, apart from what every system has.
-const KNOWN: [(&str, &str); 42] = [
+/// Programs that scripts of upstream and of ESP-IDF call, apart from what every system has. curl and wget are not among
+/// them: tools/config.sh calls them only in functions for releases, and a machine without them can build.
+const KNOWN: [(&str, &str); 39] = [
     ("ar", "binutils"),
     ("awk", "gawk"),
     ("basename", "coreutils"),
@@ -34,7 +35,6 @@ const KNOWN: [(&str, &str); 42] = [
     ("bzip2", "bzip2"),
     ("cc", "gcc"),
     ("cmake", "cmake"),
-    ("curl", "curl"),
     ("cut", "coreutils"),
     ("diff", "diffutils"),
     ("dirname", "coreutils"),
@@ -42,7 +42,6 @@ const KNOWN: [(&str, &str); 42] = [
     ("find", "findutils"),
     ("flex", "flex"),
     ("g++", "g++"),
-    ("gawk", "gawk"),
     ("gcc", "gcc"),
     ("git", "git"),
     ("gperf", "gperf"),
@@ -64,7 +63,6 @@ const KNOWN: [(&str, &str); 42] = [
     ("tar", "tar"),
     ("tr", "coreutils"),
     ("unzip", "unzip"),
-    ("wget", "wget"),
     ("xargs", "findutils"),
     ("xz", "xz-utils"),
 ];

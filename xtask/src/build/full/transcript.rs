@@ -71,7 +71,7 @@ impl Transcript {
         let log = self.path.display();
         match ended {
             Ended::Interrupted => anyhow!(
-                "interrupted in {title}; what is in the caches stays usable, run the same command again to go on (log: {log})"
+                "interrupted in `{title}`; what is in the caches stays usable, run the same command again to go on (log: {log})"
             ),
             Ended::Status(status) => {
                 let cause = self.causes.cause().or_else(|| killed(status.code()));
@@ -95,7 +95,7 @@ fn killed(status: Option<i32>) -> Option<Cause> {
 }
 
 fn message(title: &str, status: &str, last: &[&str], cause: Option<&Cause>) -> String {
-    let mut text = format!("upstream's build failed ({status}) in {title}; its last lines:\n");
+    let mut text = format!("upstream's build failed ({status}) in `{title}`; its last lines:\n");
     for line in last {
         text += &format!("    {line}\n");
     }
@@ -137,7 +137,7 @@ mod tests {
         let text = message("build 2 of 9", "exit status: 1", &["a", "b"], Some(&cause));
         assert_eq!(
             text,
-            "upstream's build failed (exit status: 1) in build 2 of 9; its last lines:\n    a\n    b\n  \
+            "upstream's build failed (exit status: 1) in `build 2 of 9`; its last lines:\n    a\n    b\n  \
              cause: a program is missing: jq (./build.sh: line 9: jq: command not found)\n  next: install it"
         );
         assert!(message("x", "y", &[], None).contains("not recognised"));

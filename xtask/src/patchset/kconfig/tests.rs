@@ -144,6 +144,11 @@ fn a_symbol_does_not_become_known_by_being_injected() {
 fn a_tree_without_kconfig_files_is_not_taken_for_a_good_one() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "configs/builds.json", BUILDS);
+    write(
+        dir.path(),
+        "main/Kconfig.projbuild",
+        "config LIB_BUILDER_COMPILE\n    bool\n",
+    );
     let set = find("xip-ecc").unwrap();
     let error = set
         .check_symbols(dir.path(), &"esp32s3".parse().unwrap())
