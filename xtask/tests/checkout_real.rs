@@ -257,19 +257,12 @@ fn complete_idf(repos: &Path, forge: &Path) -> Oid {
     let tree = update.create_updated(&repo, &pinned.tree().unwrap()).unwrap();
     let tree = repo.find_tree(tree).unwrap();
     let parents: Vec<_> = pinned.parents().collect();
+    let parents: Vec<_> = parents.iter().collect();
     let who = Signature::new("Tester", "tester@example.org", &pinned.time()).unwrap();
-    repo.commit(
-        None,
-        &who,
-        &who,
-        "Stand-in",
-        &tree,
-        &parents.iter().collect::<Vec<_>>(),
-    )
-    .map(|id| {
-        repo.reference("refs/heads/release/v5.1", id, true, "stand-in")
-            .unwrap();
-        id
-    })
-    .unwrap()
+    let id = repo
+        .commit(None, &who, &who, "Stand-in", &tree, &parents)
+        .unwrap();
+    repo.reference("refs/heads/release/v5.1", id, true, "stand-in")
+        .unwrap();
+    id
 }
