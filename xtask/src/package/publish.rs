@@ -38,7 +38,8 @@ impl Disk for RealDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         // On Windows a virus scanner or indexer may hold a fresh file for a moment.
-        for _ in 0..if cfg!(windows) { 20 } else { 0 } {
+        let retries = if cfg!(windows) { 20 } else { 0 };
+        for _ in 0..retries {
             match fs::rename(from, to) {
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                     std::thread::sleep(std::time::Duration::from_millis(50));
