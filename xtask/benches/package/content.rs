@@ -110,9 +110,9 @@ fn cut(donor: &[u8], size: usize, random: &mut Random) -> Vec<u8> {
     donor.iter().cycle().skip(start).take(size).copied().collect()
 }
 
-/// Bytes of a bell curve about zero with a deviation of some 12.
+/// Bytes of a bell curve about zero with a deviation of some 11.
 fn bell(size: usize, random: &mut Random) -> Vec<u8> {
-    let byte = |_| (0..4).map(|_| random.below(42) as i32 - 20).sum::<i32>() as u8;
+    let byte = |_| (0..4).map(|_| random.below(19) as i32 - 9).sum::<i32>() as u8;
     (0..size).map(byte).collect()
 }
 
