@@ -1,5 +1,7 @@
 //! `cargo xtask demo` on machines and folders where it cannot play.
 
+#![allow(clippy::unwrap_used, reason = "a test's own helpers may panic too")]
+
 #[path = "../src/testing.rs"]
 mod testing;
 

@@ -2,6 +2,8 @@
 //!
 //! One demonstration is played for all tests; each then calls `build-libs` on its repositories and its installed core.
 
+#![allow(clippy::unwrap_used, reason = "a test's own helpers may panic too")]
+
 #[path = "../src/testing.rs"]
 mod testing;
 
@@ -11,6 +13,7 @@ use std::sync::OnceLock;
 use assert_cmd::Command;
 use fs_err as fs;
 use serde_json::Value;
+use xtask::engine::{Choice, Engine, Image};
 
 const ZIP: &str = "esp32s3-libs-3.3.12-xip-ecc.zip";
 
@@ -113,7 +116,7 @@ impl Demo {
     }
 }
 
-/// A folder of the repositories' tip: what upstream went on to after the release.
+/// What upstream went on to after the release.
 fn tip(git: &Path, repository: &str, branch: &str) -> git2::Oid {
     let repo = git2::Repository::open(git.join(repository)).unwrap();
     repo.revparse_single(branch)
@@ -201,6 +204,67 @@ fn the_demo_shows_exactly_what_the_patch_set_changes() {
     );
     assert_eq!(again["difference"], demo.played["difference"]);
     assert!(fs::read(demo.path("dist").join(ZIP)).unwrap() == zip);
+}
+
+/// The image is made by `.ci/test-image`.
+fn in_a_container(test: &str, choice: Choice, name: &str) {
+    let image = Image::Ready("xip-test-image".into());
+    match Engine::find(choice) {
+        Ok(Engine::Container(engine)) if engine.has_image(&image).unwrap() => {}
+        Ok(_) => {
+            return testing::skipped(
+                test,
+                &format!("{name} has no xip-test-image; make it with .ci/test-image"),
+            );
+        }
+        Err(error) => return testing::skipped(test, &format!("{error:#}")),
+    }
+    let Some(demo) = demo(test) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let output = xtask()
+        .args([
+            "demo",
+            "--json",
+            "--engine",
+            name,
+            "--image",
+            "xip-test-image",
+            "--dir",
+        ])
+        .arg(dir.path())
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    let played: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Another compiler may give other sizes; what changes is the same.
+    let what = |played: &Value| -> Vec<(Value, Value)> {
+        let changed = played["difference"]["changed"].as_array().unwrap();
+        changed
+            .iter()
+            .map(|file| (file["path"].clone(), file["what"].clone()))
+            .collect()
+    };
+    assert_eq!(what(&played), what(&demo.played));
+    let build = &played["outcome"]["package"]["manifest"]["build"];
+    assert_eq!(build["engine"], name);
+    assert!(
+        build["image"]
+            .as_str()
+            .unwrap()
+            .starts_with("xip-test-image@sha256:"),
+        "{build}"
+    );
+}
+
+#[test]
+fn docker_shows_the_same() {
+    in_a_container("docker_shows_the_same", Choice::Docker, "docker");
+}
+
+#[test]
+fn podman_shows_the_same() {
+    in_a_container("podman_shows_the_same", Choice::Podman, "podman");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The sample upstream by itself, driven by hand as its users would: laid out, installed, built; and what its patched builds
 //! change. The real ESP-IDF's own figures stand beside each expectation.
 
+#![allow(clippy::unwrap_used, reason = "a test's own helpers may panic too")]
+
 #[path = "../src/testing.rs"]
 mod testing;
 

@@ -43,6 +43,7 @@ impl Demo {
     /// # Errors
     /// As [`demo::play`].
     pub fn run(self) -> Result<()> {
+        let engine = self.engine_words();
         let options = Options {
             dir: self
                 .dir
@@ -64,14 +65,24 @@ impl Demo {
         if self.json {
             ui::println(&serde_json::to_string_pretty(&played)?);
         } else {
-            ui::println(&shown(&played));
+            ui::println(&shown(&played, &engine));
         }
         Ok(())
     }
+
+    /// The engine as it is asked for on the command line of build-libs.
+    fn engine_words(&self) -> String {
+        let name = clap::ValueEnum::to_possible_value(&self.engine);
+        let name = name.map_or_else(String::new, |value| format!("--engine {}", value.get_name()));
+        match &self.image {
+            Some(image) => format!("{name} --image {}", shell_words::quote(image)),
+            None => name,
+        }
+    }
 }
 
-/// The result for a person.
-fn shown(played: &Played) -> String {
+/// The result for a person; `engine` is how build-libs is asked for the same engine.
+fn shown(played: &Played, engine: &str) -> String {
     let mut parts = vec![format!("Stock libraries: {}", played.stock.display())];
     if let Some(applied) = &played.outcome.applied {
         let lines = applied
@@ -94,7 +105,7 @@ fn shown(played: &Played) -> String {
             package.sha256
         ));
     }
-    parts.push(next(played));
+    parts.push(next(played, engine));
     parts.join("\n\n")
 }
 
@@ -143,12 +154,12 @@ fn difference(difference: &Difference) -> String {
 }
 
 /// The same by hand.
-fn next(played: &Played) -> String {
+fn next(played: &Played, engine: &str) -> String {
     let data_dir = quoted(&played.data_dir);
     let mirror = shell_words::quote(&format!("{SERVER}={}/", played.git.display())).into_owned();
     format!(
         "The same by hand, as with the real upstream:\n  cargo xtask pins --data-dir {data_dir}\n  \
-         cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} --engine host"
+         cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} {engine}"
     )
 }
 
