@@ -295,12 +295,22 @@ fn a_tree_that_was_removed_or_broken_comes_back_from_the_mirrors() {
         .clone();
     forge.reachable(false);
     type Break = fn(&Path);
-    let breaks: [Break; 5] = [
+    let breaks: [Break; 6] = [
         |root| fs::remove_dir_all(root).unwrap(),
         |root| fs::write(root.join("esp-idf/.git/HEAD"), "nonsense").unwrap(),
         |root| fs::write(root.join("esp-idf/.git/index"), "nonsense").unwrap(),
         |root| fs::remove_dir_all(root.join("esp-idf/components/lwip/lwip/.git")).unwrap(),
         |root| fs::write(root.join("esp-idf/.git/index.lock"), "").unwrap(),
+        // As if the run had died while it set the repository up.
+        |root| {
+            fs::remove_file(root.join(".git/xip-complete")).unwrap();
+            fs::write(root.join(".git/config"), "[core]\n\tfilemode = false\n").unwrap();
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                fs::set_permissions(root.join("build.sh"), std::fs::Permissions::from_mode(0o644)).unwrap();
+            }
+        },
     ];
     for (number, spoil) in breaks.into_iter().enumerate() {
         spoil(&root);
@@ -377,7 +387,12 @@ fn a_short_id_that_cannot_be_had_says_what_was_tried_and_never_takes_the_branch(
 #[test]
 fn a_short_id_of_several_commits_is_refused_unless_the_pins_branch_decides() {
     let (forge, dir) = (Forge::new(), tempfile::tempdir().unwrap());
-    let (first, second) = twins(&forge.repo("hathach/tinyusb"));
+    let tinyusb = forge.repo("hathach/tinyusb");
+    let (first, second) = twins(&tinyusb);
+    // No branch points to them any more: they must be looked for.
+    for branch in ["twin-0", "twin-1"] {
+        commit(&tinyusb, branch, &[("later", Node::File(b"later"))]);
+    }
     let mut lines = forge.versions();
     lines[3].2 = first.to_string()[..4].to_owned();
     let error = Run::new(dir.path(), &forge).error(&pins(&lines));

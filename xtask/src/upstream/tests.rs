@@ -466,22 +466,137 @@ fn a_damaged_mirror_is_noticed_and_mended() {
         }),
         ("everything removed", |mirror| fs::remove_dir_all(mirror).unwrap()),
     ];
-    for (what, spoil) in spoils {
-        let dir = tempfile::tempdir().unwrap();
-        run(dir.path(), &to, &pins, &Libgit).0.unwrap();
-        let mirror = dir.path().join("mirrors/esp-idf.git");
-        spoil(&mirror);
-        let watched = Watched::new(&Libgit, 0);
-        let sources = run(dir.path(), &to, &pins, &watched).0;
-        assert_pinned(
-            &sources.unwrap_or_else(|error| panic!("{what}: {error:#}")),
-            &forge,
-        );
-        assert!(watched.calls.load(Ordering::SeqCst) > 0, "{what}: not noticed");
-        let left: Vec<_> = files(&mirror, "lock");
-        assert!(left.is_empty(), "{what}: {left:?}");
-        assert!(!mirror.join("objects/pack/tmp_pack_x").exists());
+    let server = Http::serve(forge.path(), MODERN);
+    let program = GitProgram::find();
+    let mut ways: Vec<(&dyn Fetcher, &str)> = vec![(&Libgit, &to)];
+    match (&program, &server) {
+        (Some(program), Some(server)) => ways.push((program, &server.url)),
+        _ => skipped(
+            "a_damaged_mirror_is_noticed_and_mended",
+            "there is no git program to fetch with",
+        ),
     }
+    for (what, spoil) in spoils {
+        for &(fetcher, to) in &ways {
+            let dir = tempfile::tempdir().unwrap();
+            run(dir.path(), to, &pins, fetcher).0.unwrap();
+            let mirror = dir.path().join("mirrors/esp-idf.git");
+            spoil(&mirror);
+            let watched = Watched::new(fetcher, 0);
+            let sources = run(dir.path(), to, &pins, &watched).0;
+            assert_pinned(
+                &sources.unwrap_or_else(|error| panic!("{what}: {error:#}")),
+                &forge,
+            );
+            assert!(watched.calls.load(Ordering::SeqCst) > 0, "{what}: not noticed");
+            let left: Vec<_> = files(&mirror, "lock");
+            assert!(left.is_empty(), "{what}: {left:?}");
+            assert!(!mirror.join("objects/pack/tmp_pack_x").exists());
+        }
+    }
+}
+
+/// The second commit's pack leaves out what the first one brought: without that, offering the second as had would end in nothing.
+#[test]
+fn a_commit_that_lost_what_it_shares_with_another_is_fetched_anew() {
+    const TEST: &str = "a_commit_that_lost_what_it_shares_with_another_is_fetched_anew";
+    let (forge, dir) = (Forge::new(), tempfile::tempdir().unwrap());
+    let Some(program) = program(TEST) else { return };
+    let Some(server) = Http::serve(forge.path(), MODERN) else {
+        return;
+    };
+    let (second, mut first) = (pins(&forge), pins(&forge));
+    first.sources[1].commit = forge.idf_tagged.to_string();
+    run(dir.path(), &server.url, &first, &program).0.unwrap();
+    let packs = files(&dir.path().join("mirrors/esp-idf.git/objects/pack"), "pack");
+    run(dir.path(), &server.url, &second, &program).0.unwrap();
+    for pack in packs {
+        fs::remove_file(pack.with_extension("idx")).unwrap();
+        fs::remove_file(pack).unwrap();
+    }
+    assert_pinned(
+        &run(dir.path(), &server.url, &second, &program).0.unwrap(),
+        &forge,
+    );
+}
+
+#[test]
+fn a_mirror_filled_by_one_way_serves_the_other() {
+    const TEST: &str = "a_mirror_filled_by_one_way_serves_the_other";
+    let forge = Forge::new();
+    let Some(program) = program(TEST) else { return };
+    let Some(server) = Http::serve(forge.path(), MODERN) else {
+        return;
+    };
+    let folder = forge.path().display().to_string();
+    let (later, mut earlier) = (pins(&forge), pins(&forge));
+    earlier.sources[1].commit = forge.idf_tagged.to_string();
+    let ways: [(&dyn Fetcher, &str); 3] = [
+        (&Libgit, &folder),
+        (&program, &server.url),
+        (&Libgit, &server.url),
+    ];
+    for (first, from) in ways {
+        for (second, then_from) in ways {
+            let dir = tempfile::tempdir().unwrap();
+            run(dir.path(), from, &later, first).0.unwrap();
+            run(dir.path(), then_from, &earlier, second).0.unwrap();
+            let (sh, mirror) = (
+                xshell::Shell::new().unwrap(),
+                dir.path().join("mirrors/esp-idf.git"),
+            );
+            let checked = xshell::cmd!(sh, "git --git-dir {mirror} fsck --no-dangling --no-progress");
+            assert_eq!(checked.quiet().read().unwrap(), "");
+        }
+    }
+}
+
+/// A server that says that all is sent when only the commit itself is.
+struct Hollow;
+
+impl Fetcher for Hollow {
+    fn advertised(&self, from: &Address) -> Result<Vec<Advertised>> {
+        Libgit.advertised(from)
+    }
+
+    fn bring(&self, from: &Address, want: &Want<'_>, into: &Repository, _: Report<'_>) -> Result<Brought> {
+        let Address::Folder(folder) = from else {
+            bail!("only folders")
+        };
+        let repo = Repository::open(folder)?;
+        let object = repo.odb()?.read(want.commit)?.data().to_vec();
+        into.odb()?.write(git2::ObjectType::Commit, &object)?;
+        Ok(Brought::Commit)
+    }
+
+    fn has_bare_history(&self, from: &Address) -> bool {
+        Libgit.has_bare_history(from)
+    }
+
+    fn history(
+        &self,
+        from: &Address,
+        reach: &Reach,
+        content: bool,
+        scratch: Repository,
+        report: Report<'_>,
+    ) -> Result<Repository> {
+        Libgit.history(from, reach, content, scratch, report)
+    }
+}
+
+#[test]
+fn a_commit_without_its_content_is_refused_and_not_trusted_later() {
+    let (forge, dir) = (Forge::new(), tempfile::tempdir().unwrap());
+    let (to, pins) = (forge.path().display().to_string(), pins(&forge));
+    for _ in 0..2 {
+        let error = format!("{:#}", run(dir.path(), &to, &pins, &Hollow).0.unwrap_err());
+        assert!(
+            error.contains("not whole") && error.contains("lib-builder.git"),
+            "{error}"
+        );
+    }
+    assert_pinned(&run(dir.path(), &to, &pins, &Libgit).0.unwrap(), &forge);
 }
 
 fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
