@@ -6,6 +6,7 @@
 //! * `refs/resolved/<short id>-<hash of the names>`: the commit that a pin turned out to mean.
 //! * `refs/tagged/<commit>/<tag>`: tags that a pin named.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -162,14 +163,16 @@ impl Mirror {
 
     /// Removes references to content that is no longer whole: git would refuse to fetch, or offer it to a server as had.
     fn forget_damaged(&self) -> Result<()> {
-        let mut damaged = Vec::new();
+        let (mut damaged, mut whole) = (Vec::new(), HashMap::new());
         for reference in self.repo.references()? {
             let reference = reference?;
-            let whole = reference.target().is_some_and(|target| match reference.name() {
-                Ok(name) if name.starts_with(PINS) => content::is_present(&self.repo, target),
-                _ => self.repo.find_object(target, None).is_ok(),
+            let commit = reference.peel_to_commit().map(|commit| commit.id()).ok();
+            let keep = commit.is_some_and(|commit| {
+                *whole
+                    .entry(commit)
+                    .or_insert_with(|| content::is_present(&self.repo, commit))
             });
-            if !whole {
+            if !keep {
                 damaged.push(reference);
             }
         }
@@ -180,10 +183,8 @@ impl Mirror {
     }
 }
 
-const PINS: &str = "refs/pins/";
-
 fn pin_ref(commit: Oid) -> String {
-    format!("{PINS}{commit}")
+    format!("refs/pins/{commit}")
 }
 
 fn resolved_ref(pin: &SourcePin) -> String {

@@ -97,6 +97,9 @@ impl GitProgram {
             "fetch.writeCommitGraph=false",
             "-c",
             "fetch.fsckObjects=false",
+            // One pack a fetch, never a crowd of files.
+            "-c",
+            "fetch.unpackLimit=1",
             // A server that stops sending must not hold the build up for ever.
             "-c",
             "http.lowSpeedLimit=1",
