@@ -9,6 +9,7 @@ pub mod build;
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod demo;
 pub mod engine;
 pub mod exit;
 pub mod http;

@@ -1,14 +1,168 @@
 //! `cargo xtask demo`.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use anyhow::Result;
 
-/// Arguments.
+use super::{DEFAULT_CHIP, DEFAULT_CORE};
+use crate::demo::{self, Options, Played, SERVER, difference::Difference, difference::What};
+use crate::engine;
+use crate::progress::Event;
+use crate::ui;
+
+/// Build and package patched libraries of a small upstream that comes with the tool; no network is used
+///
+/// Makes real git repositories and a released core of it, then runs the stages of build-libs on them: pins, checkout,
+/// patch, build, checks, package; and shows what changed between the stock and the patched libraries. It compiles with
+/// this machine's C compiler, or in a container with --engine. A second run uses what the first one made.
 #[derive(Debug, clap::Args)]
-pub struct Demo {}
+#[command(after_help = "\
+Examples:
+  cargo xtask demo
+  cargo xtask demo --dir ~/xip-demo
+  cargo xtask demo --engine podman --image localhost/with-a-compiler")]
+pub struct Demo {
+    /// Folder for all that it makes [default: target/demo]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// What runs the sample's builds
+    #[arg(long, value_enum, default_value = "host")]
+    engine: engine::Choice,
+    /// A ready image that has a shell, a C compiler and `ar`
+    #[arg(long, value_name = "IMAGE")]
+    image: Option<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
 
 impl Demo {
     /// Carries the command out.
+    ///
+    /// # Errors
+    /// As [`demo::play`].
     pub fn run(self) -> Result<()> {
-        anyhow::bail!("not written yet")
+        let engine = self.engine_words();
+        let options = Options {
+            dir: self
+                .dir
+                .unwrap_or_else(|| super::workspace().join("target").join("demo")),
+            core: DEFAULT_CORE.parse().map_err(anyhow::Error::msg)?,
+            chip: DEFAULT_CHIP.parse().map_err(anyhow::Error::msg)?,
+            engine: self.engine,
+            image: match self.image {
+                Some(ready) => engine::Image::Ready(ready),
+                None => engine::Image::Ours {
+                    base: engine::DEFAULT_BASE.to_owned(),
+                },
+            },
+        };
+        let bar = ui::Bar::new(self.json);
+        let played = demo::play(&options, &|event: Event<'_>| bar.event(event));
+        bar.finish();
+        let played = played?;
+        if self.json {
+            ui::println(&serde_json::to_string_pretty(&played)?);
+        } else {
+            ui::println(&shown(&played, &engine));
+        }
+        Ok(())
     }
+
+    /// The engine as it is asked for on the command line of build-libs.
+    fn engine_words(&self) -> String {
+        let name = clap::ValueEnum::to_possible_value(&self.engine);
+        let name = name.map_or_else(String::new, |value| format!("--engine {}", value.get_name()));
+        match &self.image {
+            Some(image) => format!("{name} --image {}", shell_words::quote(image)),
+            None => name,
+        }
+    }
+}
+
+/// The result for a person; `engine` is how build-libs is asked for the same engine.
+fn shown(played: &Played, engine: &str) -> String {
+    let mut parts = vec![format!("Stock libraries: {}", played.stock.display())];
+    if let Some(applied) = &played.outcome.applied {
+        let lines = applied
+            .lines
+            .iter()
+            .map(|line| format!("\n  {}:{}  {}", line.file, line.line, line.after));
+        parts.push(format!(
+            "Lines of the patch set {}:{}",
+            applied.set,
+            lines.collect::<String>()
+        ));
+    }
+    parts.push(difference(&played.difference));
+    if let Some(package) = &played.outcome.package {
+        parts.push(format!(
+            "Package: {}\n  {} in {} files, SHA-256 {}",
+            package.zip.display(),
+            ui::bytes(package.size),
+            package.manifest.files.len(),
+            package.sha256
+        ));
+    }
+    parts.push(next(played, engine));
+    parts.join("\n\n")
+}
+
+fn difference(difference: &Difference) -> String {
+    let mut text = format!(
+        "From stock to patched: {} files the same, {} changed, {} added, {} removed",
+        difference.same,
+        difference.changed.len(),
+        difference.added.len(),
+        difference.removed.len()
+    );
+    for (sign, paths) in [("+", &difference.added), ("-", &difference.removed)] {
+        for path in paths {
+            text += &format!("\n  {sign} {path}");
+        }
+    }
+    let mut table = ui::table(&["changed file", "before", "after", "archive members"]);
+    let mut configs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for changed in &difference.changed {
+        let members = match &changed.what {
+            What::Members(members) => members.join(", "),
+            What::Lines { added, removed } => {
+                let signed = |sign: &str, lines: &[String]| -> String {
+                    lines.iter().map(|line| format!("\n  {sign} {line}")).collect()
+                };
+                let lines = signed("+", added) + &signed("-", removed);
+                configs.entry(lines).or_default().push(&changed.path);
+                continue;
+            }
+            What::Content => String::new(),
+        };
+        table.add_row([
+            changed.path.clone(),
+            ui::bytes(changed.before),
+            ui::bytes(changed.after),
+            members,
+        ]);
+    }
+    if !table.is_empty() {
+        text += &format!("\n\n{}", table.trim_fmt());
+    }
+    for (lines, paths) in configs {
+        text += &format!("\n\n{}{lines}", paths.join("\n"));
+    }
+    text
+}
+
+/// The same by hand.
+fn next(played: &Played, engine: &str) -> String {
+    let data_dir = quoted(&played.data_dir);
+    let mirror = shell_words::quote(&format!("{SERVER}={}/", played.git.display())).into_owned();
+    format!(
+        "The same by hand, as with the real upstream:\n  cargo xtask pins --data-dir {data_dir}\n  \
+         cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} {engine}"
+    )
+}
+
+fn quoted(path: &std::path::Path) -> String {
+    shell_words::quote(&path.display().to_string()).into_owned()
 }

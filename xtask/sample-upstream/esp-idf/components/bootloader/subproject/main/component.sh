@@ -1,0 +1,1 @@
+SRCS="bootloader_start.c"

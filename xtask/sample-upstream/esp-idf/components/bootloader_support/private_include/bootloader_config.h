@@ -1,0 +1,3 @@
+#pragma once
+
+#define BOOTLOADER_CHECKSUM_INITIAL 0xEF

@@ -1,0 +1,2 @@
+SRCS="src/esp_err_to_name.c"
+INCLUDE_DIRS="include"

@@ -1,0 +1,2 @@
+SRCS="esp_mmu_map.c"
+INCLUDE_DIRS="include"

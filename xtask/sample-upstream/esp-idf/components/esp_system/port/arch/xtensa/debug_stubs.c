@@ -1,0 +1,10 @@
+#include <stdint.h>
+#include "xt_utils.h"
+
+extern uint32_t esp_dbg_stubs_entry(unsigned index);
+uint32_t esp_dbg_stub_core(void);
+
+uint32_t esp_dbg_stub_core(void)
+{
+    return esp_dbg_stubs_entry((unsigned)xt_utils_get_core_id());
+}

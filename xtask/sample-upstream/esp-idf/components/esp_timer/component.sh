@@ -1,0 +1,2 @@
+SRCS="src/esp_timer.c"
+INCLUDE_DIRS="include"

@@ -1,0 +1,2 @@
+SRCS="FreeRTOS-Kernel/tasks.c"
+INCLUDE_DIRS="FreeRTOS-Kernel/include"

@@ -1,0 +1,2 @@
+SRCS="src/log_write.c"
+INCLUDE_DIRS="include"

@@ -1,0 +1,1 @@
+INCLUDE_DIRS="platform_include"

@@ -1,0 +1,1 @@
+INCLUDE_DIRS="$IDF_TARGET/include $IDF_TARGET/register"

@@ -1,0 +1,7 @@
+#pragma once
+
+#define CMD_WREN 0x06
+#define CMD_PROGRAM_PAGE 0x02
+#define FLASH_WRAP_SIZE_16B 16
+#define FLASH_WRAP_SIZE_32B 32
+#define FLASH_WRAP_SIZE_64B 64

@@ -1,0 +1,1 @@
+if [ "$ARCH" = xtensa ]; then INCLUDE_DIRS="include"; fi

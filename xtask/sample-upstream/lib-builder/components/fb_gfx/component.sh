@@ -1,0 +1,2 @@
+SRCS="fb_gfx.c"
+INCLUDE_DIRS="include"

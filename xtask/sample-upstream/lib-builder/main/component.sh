@@ -1,0 +1,1 @@
+SRCS="arduino-lib-builder-gcc.c"

@@ -1,0 +1,2 @@
+SRCS="cborencoder.c"
+INCLUDE_DIRS="include"

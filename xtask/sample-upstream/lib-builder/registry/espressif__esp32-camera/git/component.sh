@@ -1,0 +1,2 @@
+SRCS="esp_camera.c"
+INCLUDE_DIRS="include"

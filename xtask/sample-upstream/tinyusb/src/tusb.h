@@ -1,0 +1,5 @@
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+bool tusb_init(uint8_t port);
