@@ -8,7 +8,7 @@ mod testing;
 use std::ffi::OsString;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use fs_err as fs;
@@ -237,7 +237,7 @@ fn a_job_in_a_real_container_sees_its_folders_and_nothing_more() {
 
 #[test]
 fn leftovers_of_a_killed_run_are_found_by_their_folder() {
-    for (engine, image) in real("leftovers_of_a_killed_run_are_found_by_their_folder") {
+    for (engine, _) in real("leftovers_of_a_killed_run_are_found_by_their_folder") {
         let dir = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(dir.path()).unwrap();
         let Engine::Container(container) = &engine else {
@@ -255,7 +255,6 @@ fn leftovers_of_a_killed_run_are_found_by_their_folder() {
         );
         assert_eq!(container.end_leftovers(&root.join("work")).unwrap().len(), 1);
         wait_for("the end of the container", || running(container, &root) == 0);
-        let _ = image;
     }
 }
 
@@ -273,11 +272,7 @@ fn ctrl_c_stops_a_real_container() {
             .unwrap();
         wait_for("the container", || running(container, &root) == 1);
         interrupt(child.id());
-        let output = child.wait_with_output().unwrap();
-        assert!(
-            String::from_utf8_lossy(&output.stdout).contains("ended: Interrupted"),
-            "{output:?}"
-        );
+        assert!(said(child).contains("ended: Interrupted"));
         wait_for("the end of the container", || running(container, &root) == 0);
     }
 }
@@ -299,11 +294,7 @@ fn a_second_ctrl_c_kills_a_container_that_does_not_stop() {
         std::thread::sleep(Duration::from_millis(500));
         let begun = Instant::now();
         interrupt(child.id());
-        let output = child.wait_with_output().unwrap();
-        assert!(
-            String::from_utf8_lossy(&output.stdout).contains("ended: Interrupted"),
-            "{output:?}"
-        );
+        assert!(said(child).contains("ended: Interrupted"));
         wait_for("the end of the container", || running(container, &root) == 0);
         // `stop` waits longer before it kills.
         assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
@@ -326,11 +317,7 @@ fn ctrl_c_ends_a_host_job_and_its_children() {
     let alive = || Path::new("/proc").join(&sleeper).join("stat").exists() && !is_zombie(&sleeper);
     assert!(alive() || !Path::new("/proc/self").exists());
     interrupt(child.id());
-    let output = child.wait_with_output().unwrap();
-    assert!(
-        String::from_utf8_lossy(&output.stdout).contains("ended: Interrupted"),
-        "{output:?}"
-    );
+    assert!(said(child).contains("ended: Interrupted"));
     wait_for("the end of the job's child", || !alive());
 }
 
@@ -443,6 +430,19 @@ fn running(container: &Container, root: &Path) -> usize {
         .read()
         .unwrap();
     names.split_whitespace().count()
+}
+
+/// What a helper printed, once it has ended; one that does not end is a failure, and not a test that hangs.
+fn said(mut child: Child) -> String {
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("waited in vain for the helper's end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
 
 fn interrupt(id: u32) {

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use super::detect::{Facts, Kind};
 
 /// The folder of a container below which a job's root folder appears.
-pub const INSIDE: &str = "/xip";
+pub(super) const INSIDE: &str = "/xip";
 
 /// Variables that a job takes from the caller's environment: the network's proxies and certificates, and the settings by
 /// which ESP-IDF's tools, the component manager and pip are pointed at mirrors. No token is among them, and the container
@@ -37,7 +37,7 @@ pub const PASSED: [&str; 16] = [
 pub struct Job<'a> {
     /// What it does, for the container's name, such as `build-esp32s3`.
     pub name: &'a str,
-    /// The folder that appears as [`INSIDE`]; only [`Job::mounts`] of it do.
+    /// The folder that appears as `/xip`; only [`Job::mounts`] of it do.
     pub root: &'a Path,
     /// Folders below [`Job::root`].
     pub mounts: Vec<Mount>,

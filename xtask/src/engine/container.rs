@@ -60,18 +60,6 @@ impl Container {
         bail!("{}", down.join("; "))
     }
 
-    /// The engine `program`.
-    ///
-    /// # Errors
-    /// It is no container engine, or does not run.
-    pub fn probe(program: &Path) -> Result<Self> {
-        match Self::ask(program, Caller::of_this_process())? {
-            Probe::Runs(container) => Ok(container),
-            Probe::Down(why) => bail!("{why}"),
-            Probe::Absent => bail!("{} is neither docker nor podman", program.display()),
-        }
-    }
-
     fn probe_name(name: &str, path: Option<&OsString>, caller: Caller) -> Result<Probe> {
         match which::which_in(name, path, "") {
             Ok(program) => Self::ask(&program, caller),

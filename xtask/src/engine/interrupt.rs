@@ -13,10 +13,11 @@ struct State {
     watchers: usize,
 }
 
-#[derive(Default)]
 struct Signals {
     state: Mutex<State>,
     changed: Condvar,
+    /// What an interrupt does while no job runs.
+    idle: fn(),
 }
 
 static SIGNALS: OnceLock<Result<&'static Signals, String>> = OnceLock::new();
@@ -30,10 +31,37 @@ impl Signals {
         let mut state = self.lock();
         state.count += 1;
         if state.watchers == 0 {
-            // No job to end: what the system does by default, which the handler took the place of.
-            std::process::exit(130);
+            drop(state);
+            return (self.idle)();
         }
         self.changed.notify_all();
+    }
+}
+
+/// Listens for Ctrl-C, SIGTERM and SIGHUP from now on. While a job runs they end the job; else `idle` is called, which is to
+/// end the process, as the system would without a listener.
+///
+/// # Errors
+/// The system refuses, or another listener is there.
+pub fn listen(idle: fn()) -> Result<()> {
+    signals(idle).map(drop)
+}
+
+/// The one listener; `idle` counts where it is the first call.
+fn signals(idle: fn()) -> Result<&'static Signals> {
+    let signals = SIGNALS.get_or_init(|| {
+        let signals: &'static Signals = Box::leak(Box::new(Signals {
+            state: Mutex::default(),
+            changed: Condvar::default(),
+            idle,
+        }));
+        ctrlc::set_handler(|| signals.interrupted())
+            .map(|()| signals)
+            .map_err(|error| error.to_string())
+    });
+    match signals {
+        Ok(signals) => Ok(signals),
+        Err(error) => Err(anyhow!("listening for Ctrl-C: {error}")),
     }
 }
 
@@ -45,16 +73,7 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn begin() -> Result<Self> {
-        let signals = SIGNALS.get_or_init(|| {
-            let signals: &'static Signals = Box::leak(Box::default());
-            ctrlc::set_handler(|| signals.interrupted())
-                .map(|()| signals)
-                .map_err(|error| error.to_string())
-        });
-        let signals = match signals {
-            Ok(signals) => *signals,
-            Err(error) => return Err(anyhow!("listening for Ctrl-C: {error}")),
-        };
+        let signals = signals(|| {})?;
         let mut state = signals.lock();
         state.watchers += 1;
         let before = state.count;

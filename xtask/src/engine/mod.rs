@@ -11,12 +11,13 @@ mod image;
 mod interrupt;
 mod run;
 
-pub use command::{Caller, HostOs, INSIDE, Job, Mount, PASSED, command_line};
+pub use command::{Caller, HostOs, Job, Mount, PASSED, command_line};
 pub use container::Container;
 pub use detect::{Facts, Kind};
 pub use host::Host;
 pub use image::{DEFAULT_BASE, Image, ImageRecord};
-pub use run::{Ended, stream};
+pub use interrupt::listen;
+pub use run::Ended;
 
 use std::ffi::OsString;
 use std::path::Path;

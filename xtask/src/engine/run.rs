@@ -36,7 +36,7 @@ pub(super) enum Target {
 }
 
 /// Runs `command` as [`run`] does; an interrupt ends it and its children.
-pub fn stream(command: Command, sink: &mut dyn FnMut(&str) -> Result<()>) -> Result<Ended> {
+pub(super) fn stream(command: Command, sink: &mut dyn FnMut(&str) -> Result<()>) -> Result<Ended> {
     run(command, &Target::Group, sink)
 }
 

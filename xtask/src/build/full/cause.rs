@@ -2,13 +2,13 @@
 
 /// Why a build failed, as far as its log tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cause {
+pub(super) struct Cause {
     /// What happened, with what it happened to where the log names it.
-    pub what: String,
+    pub(super) what: String,
     /// What to do next.
-    pub advice: &'static str,
+    pub(super) advice: &'static str,
     /// The line that tells.
-    pub line: String,
+    pub(super) line: String,
 }
 
 /// One kind of failure.
@@ -142,6 +142,7 @@ const KINDS: [Kind; 15] = [
         needles: &[
             ": command not found",
             ": not found",
+            "executable file not found in",
             "is not installed or not in path",
             "is not installed! please install",
         ],

@@ -14,8 +14,6 @@ mod space;
 mod transcript;
 mod versions;
 
-pub use cause::Cause;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use fs_err as fs;
-use walkdir::WalkDir;
 
 /// Files of upstream's output that the official zip leaves out (ARDUINO release esp32s3-libs 3.3.x).
 const LEFT_OUT: [&str; 2] = ["dependencies.lock", "pioarduino-build.py"];
@@ -49,7 +48,7 @@ fn remove(folder: &Path) -> Result<()> {
 #[cfg(unix)]
 fn modes(tree: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    for entry in WalkDir::new(tree) {
+    for entry in walkdir::WalkDir::new(tree) {
         let entry = entry.context("reading the output")?;
         let meta = entry.metadata().context("reading the output")?;
         if meta.is_symlink() {
@@ -75,6 +74,7 @@ fn modes(_tree: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use walkdir::WalkDir;
 
     #[test]
     fn the_shipped_tree_has_versions_and_leaves_out_what_the_official_zip_does() {
