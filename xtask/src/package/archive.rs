@@ -4,7 +4,9 @@
 //! that entry from a stream, so each file is handed to it as a local header and its deflated bytes. Names, sizes,
 //! the central directory and zip64 stay the crate's work.
 
+use std::cell::Cell;
 use std::io::{self, BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
+use std::rc::Rc;
 
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
@@ -32,8 +34,21 @@ pub(super) fn mode(name: &str) -> u32 {
 
 /// Writes entries in the order given.
 pub(super) struct Archive<W: Write + Seek> {
+    // Dropped before the writer, see [`Void`].
+    void: Void,
     zip: ZipWriter<Hashing<BufWriter<W>>>,
     entries: Vec<Entry>,
+}
+
+/// Once set, nothing more reaches the disk. A `ZipWriter` that is dropped unfinished writes a central directory all
+/// the same, and prints to standard error where it cannot: that must go nowhere.
+#[derive(Default)]
+struct Void(Rc<Cell<bool>>);
+
+impl Drop for Void {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
 }
 
 /// What an entry must be when the archive is read back.
@@ -59,8 +74,11 @@ pub(super) struct Written {
 
 impl<W: Write + Seek> Archive<W> {
     pub(super) fn new(out: W) -> Self {
+        let void = Void::default();
+        let out = BufWriter::with_capacity(1 << 18, out);
         Self {
-            zip: ZipWriter::new(Hashing::new(BufWriter::with_capacity(1 << 18, out))),
+            zip: ZipWriter::new(Hashing::new(out, Rc::clone(&void.0))),
+            void,
             entries: Vec::new(),
         }
     }
@@ -92,6 +110,7 @@ impl<W: Write + Seek> Archive<W> {
     /// Writes the central directory; gives the file back, flushed to the system but not synced.
     pub(super) fn finish(self) -> Result<(W, Written)> {
         let (buffer, sha256, size) = self.zip.finish()?.into_parts();
+        ensure!(!self.void.0.get(), "the zip is not whole after an error");
         let out = buffer.into_inner().map_err(io::IntoInnerError::into_error)?;
         let written = Written {
             sha256,
@@ -129,7 +148,7 @@ impl Written {
     /// entry as it was meant.
     pub(super) fn verify(&self, mut file: impl Read + Seek) -> Result<()> {
         file.rewind()?;
-        let mut hasher = Hashing::new(io::sink());
+        let mut hasher = Hashing::new(io::sink(), Rc::default());
         io::copy(&mut BufReader::with_capacity(1 << 18, &mut file), &mut hasher)?;
         let (_, sha256, size) = hasher.into_parts();
         ensure!(
@@ -167,17 +186,21 @@ fn listed(zip: &mut ZipArchive<impl Read + Seek>, index: usize) -> ZipResult<Ent
 }
 
 /// Hashes what passes through on its way to `inner`, and refuses to go back and write over it.
+///
+/// After an error, or once `void` is set, it takes everything and does nothing with it.
 struct Hashing<W> {
     inner: W,
+    void: Rc<Cell<bool>>,
     sha256: Sha256,
     hashed: u64,
     position: u64,
 }
 
 impl<W> Hashing<W> {
-    fn new(inner: W) -> Self {
+    fn new(inner: W, void: Rc<Cell<bool>>) -> Self {
         Self {
             inner,
+            void,
             sha256: Sha256::new(),
             hashed: 0,
             position: 0,
@@ -191,10 +214,13 @@ impl<W> Hashing<W> {
 
 impl<W: Write> Write for Hashing<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.void.get() {
+            return Ok(bytes.len());
+        }
         if self.position != self.hashed {
             return Err(io::Error::other("bytes that were already hashed would change"));
         }
-        let count = self.inner.write(bytes)?;
+        let count = self.inner.write(bytes).inspect_err(|_| self.void.set(true))?;
         self.sha256.update(&bytes[..count]);
         self.hashed += count as u64;
         self.position = self.hashed;
@@ -202,14 +228,18 @@ impl<W: Write> Write for Hashing<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
+        if self.void.get() {
+            Ok(())
+        } else {
+            self.inner.flush()
+        }
     }
 }
 
 impl<W: Seek> Seek for Hashing<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         // The zip crate asks for its position at each entry; a real seek would flush the buffer each time.
-        if to != SeekFrom::Current(0) {
+        if to != SeekFrom::Current(0) && !self.void.get() {
             self.position = self.inner.seek(to)?;
         }
         Ok(self.position)
@@ -272,9 +302,65 @@ mod tests {
         assert!(written.verify(Cursor::new(&bytes)).is_err());
     }
 
+    /// A disk with room for some bytes; counts those that it took and the writes that it refused.
+    struct Small<'a> {
+        room: usize,
+        taken: &'a Cell<usize>,
+        refused: &'a Cell<usize>,
+    }
+
+    impl Write for Small<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.taken.get() + bytes.len() > self.room {
+                self.refused.set(self.refused.get() + 1);
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.taken.set(self.taken.get() + bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Seek for Small<'_> {
+        fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_after_an_error_nor_by_a_dropped_archive() {
+        let mut state = 1_u32;
+        let noise = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+            (state >> 24) as u8
+        });
+        let noise: Vec<u8> = noise.take(600_000).collect();
+        let packed = Packer::new(Effort::Fast).unwrap().bytes(&noise).unwrap();
+        let archive = |room, taken, refused| {
+            let mut archive = Archive::new(Small { room, taken, refused });
+            let added = archive.add("r/a".to_owned(), 0o644, &packed);
+            (archive, added)
+        };
+        let (taken, refused) = (Cell::new(0), Cell::new(0));
+        let (full, added) = archive(300_000, &taken, &refused);
+        assert!(added.is_err() && full.finish().is_err());
+        // Once by the entry; once more by the buffer, which gives its rest to the disk when it goes.
+        assert!(refused.get() <= 2, "{refused:?}");
+
+        let (taken, refused) = (Cell::new(0), Cell::new(0));
+        let (unfinished, added) = archive(usize::MAX, &taken, &refused);
+        added.unwrap();
+        drop(unfinished);
+        // The entry alone, without a central directory.
+        assert_eq!(taken.get(), 30 + "r/a".len() + packed.data.len());
+    }
+
     #[test]
     fn hashed_bytes_cannot_be_written_over() {
-        let mut out = Hashing::new(Cursor::new(Vec::new()));
+        let mut out = Hashing::new(Cursor::new(Vec::new()), Rc::default());
         out.write_all(b"abc").unwrap();
         out.seek(SeekFrom::Start(0)).unwrap();
         assert!(out.write_all(b"x").is_err());

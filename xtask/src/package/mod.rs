@@ -14,6 +14,7 @@
 
 mod archive;
 mod compress;
+mod fill;
 mod listing;
 mod ordered;
 mod portable;
@@ -21,7 +22,6 @@ mod publish;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
@@ -29,16 +29,13 @@ use serde::Serialize;
 
 use crate::build::BuiltLibs;
 use crate::exit::Refusal;
-use crate::libs::manifest::{self, FileRecord, Manifest, PatchSetRecord};
+use crate::libs::manifest::{self, Manifest, PatchSetRecord};
 use crate::names::{Chip, CoreVersion};
 use crate::progress::{Event, Report};
-use archive::{Archive, mode};
-use compress::{Packed, Packer};
+use archive::Archive;
+use fill::Fill;
 use listing::TreeFile;
 use publish::{Disk, Publication, RealDisk};
-
-/// Bytes of files that may be under way at once: large enough that one huge archive does not idle the other cores.
-const WINDOW: u64 = 64 << 20;
 
 /// A finished package.
 #[derive(Debug, Serialize)]
@@ -83,13 +80,16 @@ impl Effort {
 /// [`Refusal::Check`] for an empty tree and with every link, special file and name that some system cannot hold;
 /// files that cannot be read; a full disk, of which nothing is left behind.
 pub fn pack(built: &BuiltLibs, out: &Path, effort: Effort, report: Report<'_>) -> Result<Package> {
-    pack_with(&RealDisk, 0, built, out, effort, report)
+    let pool = rayon::ThreadPoolBuilder::new()
+        .build()
+        .context("starting threads")?;
+    pack_with(&RealDisk, &pool, built, out, effort, report)
 }
 
-/// [`pack`] on a given disk and number of threads (0: one a core).
+/// [`pack`] on a given disk and threads.
 fn pack_with(
     disk: &dyn Disk,
-    threads: usize,
+    pool: &rayon::ThreadPool,
     built: &BuiltLibs,
     out: &Path,
     effort: Effort,
@@ -108,11 +108,31 @@ fn pack_with(
     }
     let stem = stem(&built.chip, &built.core, &built.patch_set)?;
     let files = checked_files(&tree, built, report)?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .context("starting threads")?;
-    write(disk, &pool, &files, built, &out, &stem, effort, report).map_err(|error| explain_full(error, &out))
+    let fill = Fill::new(built, files, effort, report);
+    write(disk, pool, &fill, &out, &stem).map_err(|error| explain_full(error, &out))
+}
+
+/// Writes and publishes the three files.
+fn write(
+    disk: &dyn Disk,
+    pool: &rayon::ThreadPool,
+    fill: &Fill<'_>,
+    out: &Path,
+    stem: &str,
+) -> Result<Package> {
+    let publication = Publication::begin(disk, out, stem)?;
+    let mut archive = Archive::new(publication.zip());
+    let manifest = fill.archive(&mut archive, pool)?;
+    let (zip, written) = archive.finish().context("finishing the zip")?;
+    disk.sync(zip).context("writing the zip to the disk")?;
+    written.verify(zip)?;
+    let zip = publication.publish(&written.sha256, &manifest.to_json()?)?;
+    Ok(Package {
+        zip,
+        sha256: written.sha256,
+        size: written.size,
+        manifest,
+    })
 }
 
 /// The zip's name without `.zip`: `<chip>-libs-<core>-<suffix>`.
@@ -160,117 +180,6 @@ fn checked_files(tree: &Path, built: &BuiltLibs, report: Report<'_>) -> Result<V
         )));
     }
     Ok(files)
-}
-
-/// Writes and publishes the three files.
-#[expect(clippy::too_many_arguments, reason = "the parts of one call, each named")]
-fn write(
-    disk: &dyn Disk,
-    pool: &rayon::ThreadPool,
-    files: &[TreeFile],
-    built: &BuiltLibs,
-    out: &Path,
-    stem: &str,
-    effort: Effort,
-    report: Report<'_>,
-) -> Result<Package> {
-    let publication = Publication::begin(disk, out, stem)?;
-    let mut archive = Archive::new(publication.zip());
-    let manifest = fill(&mut archive, pool, files, built, effort, report)?;
-    let (zip, written) = archive.finish().context("finishing the zip")?;
-    disk.sync(zip).context("writing the zip to the disk")?;
-    written.verify(zip)?;
-    let zip = publication.publish(&written.sha256, &manifest.to_json()?)?;
-    Ok(Package {
-        zip,
-        sha256: written.sha256,
-        size: written.size,
-        manifest,
-    })
-}
-
-/// Adds every file and, at its place in the order, the manifest, which is given back.
-///
-/// The manifest needs every file's hash, so the compressed bytes of the files behind it wait in memory.
-fn fill(
-    archive: &mut Archive<impl io::Write + io::Seek>,
-    pool: &rayon::ThreadPool,
-    files: &[TreeFile],
-    built: &BuiltLibs,
-    effort: Effort,
-    report: Report<'_>,
-) -> Result<Manifest> {
-    let before = files.partition_point(|file| file.name.as_str() < manifest::FILE_NAME);
-    let sizes: Vec<u64> = files.iter().map(|file| file.size).collect();
-    let (mut done, total) = (0, sizes.iter().sum());
-    let mut behind = Vec::new();
-    let mut records = Vec::with_capacity(files.len());
-    let packers = Mutex::new(Vec::new());
-    let compress = |index: usize| with_packer(&packers, effort, |packer| packer.file(&files[index].disk));
-    ordered::in_order(pool, &sizes, WINDOW, compress, |index, packed| {
-        let name = &files[index].name;
-        records.push(FileRecord {
-            path: name.clone(),
-            size: packed.size.into(),
-            sha256: packed.sha256.clone(),
-        });
-        if index < before {
-            add(archive, built, name, &packed)?;
-        } else {
-            behind.push(packed);
-        }
-        done += sizes[index];
-        report(Event::Bytes { done, total });
-        Ok(())
-    })?;
-    let manifest = manifest_of(built, records);
-    let json = manifest.to_json()?;
-    let packed = with_packer(&packers, effort, |packer| packer.bytes(json.as_bytes()))?;
-    add(archive, built, manifest::FILE_NAME, &packed)?;
-    for (file, packed) in files[before..].iter().zip(&behind) {
-        add(archive, built, &file.name, packed)?;
-    }
-    Ok(manifest)
-}
-
-/// Runs `work` with a packer that no other thread uses, made where none is free.
-fn with_packer(
-    packers: &Mutex<Vec<Packer>>,
-    effort: Effort,
-    work: impl FnOnce(&mut Packer) -> Result<Packed>,
-) -> Result<Packed> {
-    let free = || packers.lock().unwrap_or_else(|poison| poison.into_inner());
-    let idle = free().pop();
-    let mut packer = match idle {
-        Some(packer) => packer,
-        None => Packer::new(effort)?,
-    };
-    let packed = work(&mut packer);
-    free().push(packer);
-    packed
-}
-
-fn add(
-    archive: &mut Archive<impl io::Write + io::Seek>,
-    built: &BuiltLibs,
-    name: &str,
-    packed: &Packed,
-) -> Result<()> {
-    archive.add(format!("{}/{name}", built.core), mode(name), packed)
-}
-
-fn manifest_of(built: &BuiltLibs, files: Vec<FileRecord>) -> Manifest {
-    Manifest {
-        schema: manifest::SCHEMA,
-        core: built.core.clone(),
-        chip: built.chip.clone(),
-        patch_set: built.patch_set.clone(),
-        sources: built.sources.clone(),
-        components: built.components.clone(),
-        build: built.build.clone(),
-        effective: built.effective.clone(),
-        files,
-    }
 }
 
 /// Says in front of an error that comes from a full disk what to do about it.

@@ -38,8 +38,8 @@ impl Disk for RealDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         // On Windows a virus scanner or indexer may hold a fresh file for a moment.
-        let patience = if cfg!(windows) { 20 } else { 0 };
-        for _ in 0..patience {
+        let retries = if cfg!(windows) { 20 } else { 0 };
+        for _ in 0..retries {
             match fs::rename(from, to) {
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                     std::thread::sleep(std::time::Duration::from_millis(50));
@@ -294,9 +294,7 @@ impl Alone {
                 Err(error) if matches!(error.raw_os_error(), Some(5 | 32)) => {
                     std::thread::sleep(std::time::Duration::from_millis(50));
                 }
-                Err(error) => {
-                    return Err(error).with_context(|| format!("locking {}", out.display()));
-                }
+                Err(error) => return Err(error).with_context(|| format!("locking {}", out.display())),
             }
         }
         bail!("another run holds {}; end it", path.display())

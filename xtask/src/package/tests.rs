@@ -93,6 +93,13 @@ fn sha256(bytes: &[u8]) -> String {
     compress::hex(&Sha256::digest(bytes))
 }
 
+fn pool(threads: usize) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
+}
+
 #[test]
 fn the_zip_holds_the_tree_sorted_below_one_folder_with_its_manifest() {
     let dir = tempfile::tempdir().unwrap();
@@ -163,7 +170,7 @@ fn the_same_tree_gives_the_same_bytes_whatever_is_around_it() {
     for effort in [Effort::Fast, Effort::Best] {
         let pack = |tree: &Path, out: &str, threads| {
             let out = dir.path().join(out);
-            pack_with(&RealDisk, threads, &built(tree), &out, effort, &|_| {}).unwrap();
+            pack_with(&RealDisk, &pool(threads), &built(tree), &out, effort, &|_| {}).unwrap();
             published().map_bytes(&out)
         };
         let reference = pack(&first, "a", 1);
@@ -302,7 +309,7 @@ fn at_every_step(replacing: bool, dies: bool, check: impl Fn(&Path, usize, &anyh
             kind: io::ErrorKind::StorageFull,
             steps: Cell::new(0),
         };
-        match pack_with(&disk, 2, &built(&new), &out, Effort::Fast, &|_| {}) {
+        match pack_with(&disk, &pool(2), &built(&new), &out, Effort::Fast, &|_| {}) {
             // A step that only clears up may fail without harm.
             Ok(_) if disk.steps.get() > fails_at => {}
             Ok(_) => return fails_at,
@@ -421,7 +428,7 @@ fn runs_at_once_do_not_mix_their_files() {
         for tree in &trees {
             scope.spawn(|| {
                 for _ in 0..5 {
-                    pack_with(&RealDisk, 2, &built(tree), &out, Effort::Fast, &|_| {}).unwrap();
+                    pack_with(&RealDisk, &pool(2), &built(tree), &out, Effort::Fast, &|_| {}).unwrap();
                 }
             });
         }

@@ -85,7 +85,7 @@ impl Bar {
             .unwrap_or_else(|poison| poison.into_inner())
             .take();
         if let Some((name, begun)) = step {
-            self.line(&format!("  {name:<40} {:>10}", super::duration(begun.elapsed())));
+            self.line(&format!("  {name:<60} {:>12}", super::duration(begun.elapsed())));
         }
     }
 

@@ -97,8 +97,22 @@ impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Folder(path) => path.display().fmt(f),
-            Self::Server { url, .. } => f.write_str(url),
+            Self::Server { url, .. } => f.write_str(&without_password(url)),
         }
+    }
+}
+
+/// The address as it may be shown and logged.
+pub(super) fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (server, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    match server.rsplit_once('@') {
+        Some((user, host)) if scheme.starts_with("http") || user.contains(':') => {
+            format!("{scheme}://***@{host}{path}")
+        }
+        _ => url.to_owned(),
     }
 }
 
@@ -193,6 +207,20 @@ mod tests {
             "./a:b",
         ] {
             assert_eq!(scheme(folder), None, "{folder}");
+        }
+    }
+
+    #[test]
+    fn a_password_or_token_is_never_shown() {
+        for (url, shown) in [
+            ("https://token@host/a/b@c.git", "https://***@host/a/b@c.git"),
+            ("https://user:pass@host:8443", "https://***@host:8443"),
+            ("ssh://user:pass@host/a", "ssh://***@host/a"),
+            ("ssh://git@host/a", "ssh://git@host/a"),
+            ("git@host:a/b", "git@host:a/b"),
+            ("https://host/a@b", "https://host/a@b"),
+        ] {
+            assert_eq!(Address::parse(url).unwrap().to_string(), shown);
         }
     }
 

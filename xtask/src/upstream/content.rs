@@ -46,8 +46,7 @@ pub(super) fn copy(
     progress: &dyn Fn(usize, usize),
 ) -> Result<()> {
     let target = into.odb()?;
-    let mut pack = from.packbuilder()?;
-    pack.set_threads(0);
+    let mut pack = plain_pack(from)?;
     walk(from, commit, &mut |oid, path, _| {
         if !target.exists_ext(oid, OdbLookupFlags::NO_REFRESH) {
             pack.insert_object(oid, Some(path))
@@ -64,6 +63,23 @@ pub(super) fn copy(
     stream(pack, &target, progress)
 }
 
+/// A pack builder that stores objects as they are: looking for differences between them takes ten times as long as the rest.
+///
+/// libgit2 has no call for it. It skips objects above a size, which it reads from `pack.deltaCacheSize` (1.9's
+/// `pack-objects.c`, where `core.bigFileThreshold` is meant); the settings reach this handle of the repository only.
+fn plain_pack(repo: &Repository) -> Result<git2::PackBuilder<'_>> {
+    let dir = tempfile::tempdir()?;
+    let file = dir.path().join("config");
+    fs_err::write(
+        &file,
+        "[core]\n\tbigFileThreshold = 1\n[pack]\n\tdeltaCacheSize = 1\n",
+    )?;
+    repo.config()?.add_file(&file, git2::ConfigLevel::App, true)?;
+    let mut pack = repo.packbuilder()?;
+    pack.set_threads(0);
+    Ok(pack)
+}
+
 fn stream(mut pack: git2::PackBuilder<'_>, target: &Odb<'_>, progress: &dyn Fn(usize, usize)) -> Result<()> {
     let total = pack.object_count();
     let mut writer = target.packwriter()?;
@@ -73,12 +89,12 @@ fn stream(mut pack: git2::PackBuilder<'_>, target: &Odb<'_>, progress: &dyn Fn(u
     });
     let mut failed = None;
     let outcome = pack.foreach(|bytes| {
-        failed = writer.write_all(bytes).err();
+        // The binding's own error says `Write error`; why is known to libgit2, until its next call.
+        failed = writer.write_all(bytes).err().map(|_| git2::Error::last_error(-1));
         failed.is_none()
     });
     if let Some(error) = failed {
-        // The reason is libgit2's last error; the writer itself says `Write error` only.
-        return Err(anyhow!(error).context(git2::Error::last_error(-1).message().to_owned()));
+        return Err(error.into());
     }
     outcome?;
     writer.commit()?;

@@ -29,9 +29,11 @@ impl Mirror {
     /// Opens the mirror called `name`, and makes it where it is not there.
     pub(super) fn open(work: &WorkDir, name: &str, report: Report<'_>) -> Result<Self> {
         let dir = work.mirrors().join(format!("{name}.git"));
+        // libgit2 sees no packs at all where their folder is missing as it opens a repository.
+        let sound = dir.join("objects").join("pack").is_dir();
         let repo = match Repository::open_bare(&dir) {
-            Ok(repo) => repo,
-            Err(_) => {
+            Ok(repo) if sound => repo,
+            _ => {
                 let _lock = lock(work, name, report)?;
                 init_bare(&dir)?
             }
@@ -61,12 +63,10 @@ impl Mirror {
         Ok(lock)
     }
 
-    /// A bare repository beside the mirror for `purpose`, swept. Hold the mirror's lock.
+    /// A bare repository beside the mirror for `purpose`. Hold the mirror's lock.
     pub(super) fn scratch(&self, purpose: &str) -> Result<Repository> {
         let dir = self.work.mirrors().join(format!("{}.{purpose}.git", self.name));
-        let repo = init_bare(&dir)?;
-        sweep(&dir)?;
-        Ok(repo)
+        init_bare(&dir)
     }
 
     /// Whether the commit's content is here, whole, as an earlier run proved and nothing removed since.
@@ -199,7 +199,10 @@ fn lock(work: &WorkDir, name: &str, report: Report<'_>) -> Result<Lock> {
     })
 }
 
+/// Makes a bare repository, or mends the one that is there. Only under the mirror's lock.
 fn init_bare(dir: &Path) -> Result<Repository> {
+    fs::create_dir_all(dir.join("objects").join("pack"))?;
+    sweep(dir)?;
     let mut options = RepositoryInitOptions::new();
     options.bare(true).external_template(false).mkpath(true);
     Repository::init_opts(dir, &options)

@@ -124,7 +124,7 @@ impl Checkout<'_> {
     /// Pins that name an unknown repository or lack a required one; a commit that is not found, or not here with
     /// `offline`; a fetch that fails; a full disk.
     pub fn lib_builder(&self, pins: &Pins) -> Result<Sources> {
-        self.lib_builder_by(pins, &Fetchers::find())
+        self.lib_builder_by(pins, &Fetchers::new())
     }
 
     /// Everything else, into place below the lib-builder; adds to `sources`.
@@ -132,38 +132,32 @@ impl Checkout<'_> {
     /// # Errors
     /// As [`Checkout::lib_builder`]. All repositories that cannot be had are named together.
     pub fn complete(&self, pins: &Pins, sources: &mut Sources) -> Result<()> {
-        self.complete_by(pins, sources, &Fetchers::find())
+        self.complete_by(pins, sources, &Fetchers::new())
     }
 
     fn lib_builder_by(&self, pins: &Pins, fetcher: &dyn Fetcher) -> Result<Sources> {
         let pairs = repositories::pair(pins)?;
         let key = repositories::tree_key(pins);
-        let lock = self.work.lock(&format!("tree-{key}"), || {
-            (self.report)(Event::Note(&format!(
-                "waiting for another run that uses the work tree {key}"
-            )));
-        })?;
-        let mut sources = Sources::new(self.work.trees().join(key), Vec::new(), lock);
-        self.place(&pairs[..1], &mut sources, fetcher)?;
-        Ok(sources)
+        let begin = || {
+            let lock = self.work.lock(&format!("tree-{key}"), || {
+                (self.report)(Event::Note(&format!(
+                    "waiting for another run that uses the work tree {key}"
+                )));
+            })?;
+            let mut sources = Sources::new(self.work.trees().join(&key), Vec::new(), lock);
+            self.place(&pairs[..1], &mut sources, fetcher)?;
+            Ok(sources)
+        };
+        begin().map_err(|error| space::explain(error, self.work.root()))
     }
 
     fn complete_by(&self, pins: &Pins, sources: &mut Sources, fetcher: &dyn Fetcher) -> Result<()> {
         let pairs = repositories::pair(pins)?;
         self.place(&pairs[1..], sources, fetcher)
+            .map_err(|error| space::explain(error, self.work.root()))
     }
 
     fn place(&self, pairs: &[stock::Pair<'_>], sources: &mut Sources, fetcher: &dyn Fetcher) -> Result<()> {
-        let outcome = self.try_place(pairs, sources, fetcher);
-        outcome.map_err(|error| space::explain(error, self.work.root()))
-    }
-
-    fn try_place(
-        &self,
-        pairs: &[stock::Pair<'_>],
-        sources: &mut Sources,
-        fetcher: &dyn Fetcher,
-    ) -> Result<()> {
         let stock = Stock {
             work: self.work,
             mirrors: self.mirrors,

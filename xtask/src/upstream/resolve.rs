@@ -233,3 +233,97 @@ impl std::fmt::Display for Reach {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(digits: &str) -> Oid {
+        Oid::from_str(&format!("{digits:0<40}")).unwrap()
+    }
+
+    fn shown(list: &[(&str, &str)]) -> Vec<Advertised> {
+        let one = |(name, commit): &(&str, &str)| Advertised {
+            name: format!("refs/{name}"),
+            commit: id(commit),
+        };
+        list.iter().map(one).collect()
+    }
+
+    fn pin(refs: &[&str], commit: &str) -> SourcePin {
+        SourcePin {
+            name: "esp-idf".into(),
+            refs: refs.iter().map(|&name| name.into()).collect(),
+            commit: commit.into(),
+        }
+    }
+
+    #[test]
+    fn names_of_a_pin_are_told_apart_as_branch_and_tags() {
+        let shown = shown(&[
+            ("heads/master", "aa"),
+            ("heads/both", "bb"),
+            ("tags/both", "cc"),
+            ("tags/v1", "dd"),
+            ("tags/v1.0", "dd"),
+        ]);
+        for (refs, commit, expected) in [
+            (&["master"] as &[&str], "aa", &[] as &[(&str, bool)]),
+            (&["master"], "dd", &[]),
+            (&["gone"], "dd", &[]),
+            (&[], "dd", &[]),
+            (&["v1"], "dd", &[("v1", true)]),
+            (&["v1"], "aa", &[("v1", false)]),
+            (&["both"], "cc", &[("both", true)]),
+            (&["both"], "bb", &[]),
+            (&["both"], "aa", &[]),
+            (
+                &["v1", "v1.0", "gone"],
+                "dd",
+                &[("v1", true), ("v1.0", true), ("gone", false)],
+            ),
+        ] {
+            let refs: Vec<_> = refs.iter().map(|&name| name.to_owned()).collect();
+            let found = tags(&refs, id(commit), &shown);
+            let found: Vec<_> = found.iter().map(|tag| (tag.name.as_str(), tag.agrees)).collect();
+            assert_eq!(found, expected, "{refs:?} {commit}");
+        }
+    }
+
+    #[test]
+    fn a_shown_commit_is_taken_when_it_is_the_only_one_or_the_pins_own() {
+        let shown = shown(&[
+            ("heads/master", "abcd1"),
+            ("tags/v1", "abcd2"),
+            ("tags/v2", "abcd2"),
+        ]);
+        let find = |refs: &[&str], commit| among(&shown, &pin(refs, commit));
+        assert_eq!(find(&[], "abcd2").unwrap(), Some(id("abcd2")));
+        assert_eq!(find(&["master"], "abcd").unwrap(), Some(id("abcd1")));
+        assert_eq!(find(&["master"], "ffff").unwrap(), None);
+        let error = find(&["other"], "abcd").unwrap_err().to_string();
+        assert!(
+            error.contains(&id("abcd1").to_string()) && error.contains("full id"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_search_goes_deeper_into_branches_that_exist_and_then_everywhere() {
+        let shown = shown(&[("heads/master", "aa"), ("tags/v1", "aa")]);
+        let (steps, absent) = reaches(&pin(&["master", "v1", "gone"], "bb"), &shown, true);
+        let text: Vec<_> = steps.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            text,
+            [
+                "64 commits deep into branch master",
+                "512 commits deep into branch master",
+                "4096 commits deep into branch master",
+                "all of branch master",
+                "all of every branch and tag",
+            ]
+        );
+        assert_eq!(absent, ["gone"]);
+        assert_eq!(reaches(&pin(&["master"], "bb"), &shown, false).0.len(), 2);
+    }
+}

@@ -21,7 +21,7 @@ impl Fetcher for Libgit {
                 let mut remote = git2::Remote::create_detached(url.as_str())?;
                 let connection = remote
                     .connect_auth(Direction::Fetch, None, Some(proxy()))
-                    .with_context(|| format!("asking {url} for its branches and tags"))?;
+                    .with_context(|| format!("asking {from} for its branches and tags"))?;
                 let heads = connection.list()?;
                 Ok(peel(
                     heads.iter().map(|head| (head.name().to_owned(), head.oid())),
@@ -49,7 +49,7 @@ impl Fetcher for Libgit {
                 match download(url, into, &specs, Some(1), report) {
                     Ok(()) => Ok(Brought::Commit),
                     Err(error) if refuses_ids(&error) => Ok(Brought::Refused(error.message().to_owned())),
-                    Err(error) => Err(error).with_context(|| format!("fetching {} from {url}", want.commit)),
+                    Err(error) => Err(error).with_context(|| format!("fetching {} from {from}", want.commit)),
                 }
             }
         }
@@ -80,7 +80,7 @@ impl Fetcher for Libgit {
             ],
         };
         download(url, &scratch, &specs, None, report)
-            .with_context(|| format!("fetching the history of {url}"))?;
+            .with_context(|| format!("fetching the history of {from}"))?;
         Ok(scratch)
     }
 }
@@ -93,7 +93,12 @@ fn open(folder: &Path) -> Result<Repository> {
             folder.display()
         );
     };
-    Repository::open(&found).with_context(|| format!("opening the git repository {}", found.display()))
+    Repository::open(&found).with_context(|| {
+        format!(
+            "opening the git repository {} (if it belongs to another user: git config --global --add safe.directory {0})",
+            found.display()
+        )
+    })
 }
 
 fn shown_by(repo: &Repository) -> Result<Vec<Advertised>> {

@@ -16,6 +16,8 @@ mod progress;
 pub(super) use libgit::Libgit;
 pub(super) use program::GitProgram;
 
+use std::sync::OnceLock;
+
 use anyhow::{Result, bail};
 use git2::{Oid, Repository};
 
@@ -102,31 +104,32 @@ pub(super) trait Fetcher: Sync {
 #[derive(Debug)]
 pub(super) struct Fetchers {
     libgit: Libgit,
-    program: Option<GitProgram>,
+    /// Looked for when it is first wanted: on a Mac without developer tools, asking for git opens a window.
+    program: OnceLock<Option<GitProgram>>,
 }
 
 impl Fetchers {
-    /// Looks for a git program on the PATH.
-    pub(super) fn find() -> Self {
+    /// Will look for a git program on the PATH.
+    pub(super) fn new() -> Self {
         Self {
             libgit: Libgit,
-            program: GitProgram::find(),
+            program: OnceLock::new(),
         }
     }
 
     fn choose(&self, from: &Address) -> Result<&dyn Fetcher> {
-        let (url, scheme) = match from {
+        let scheme = match from {
             Address::Folder(_) => return Ok(&self.libgit),
-            Address::Server { url, scheme } => (url, scheme),
+            Address::Server { scheme, .. } => scheme,
         };
-        if let Some(program) = &self.program {
+        if let Some(program) = self.program.get_or_init(GitProgram::find) {
             return Ok(program);
         }
         match scheme {
             Scheme::Http => Ok(&self.libgit),
             Scheme::Https if git2::Version::get().https() => Ok(&self.libgit),
             _ => bail!(
-                "{url} cannot be fetched: there is no git program on the PATH, and the built-in libgit2 has no support \
+                "{from} cannot be fetched: there is no git program on the PATH, and the built-in libgit2 has no support \
                  for {}; install git, or name a local copy with --mirror FROM=FOLDER",
                 scheme.name()
             ),
@@ -174,7 +177,7 @@ mod tests {
     fn without_a_git_program_folders_work_and_ssh_is_an_error_that_says_what_to_do() {
         let bare = Fetchers {
             libgit: Libgit,
-            program: None,
+            program: OnceLock::from(None),
         };
         for address in ["/srv/a.git", "http://127.0.0.1/a.git"] {
             assert!(

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use git2::{Oid, Repository};
 use xshell::{Shell, cmd};
 
-use super::super::address::Address;
+use super::super::address::{Address, without_password};
 use super::libgit::peel;
 use super::{Advertised, Brought, Fetcher, Reach, Want, progress, tag_ref};
 use crate::progress::{Event, Report};
@@ -25,9 +25,16 @@ const KEPT_LINES: usize = 6;
 pub(in crate::upstream) struct GitProgram(PathBuf);
 
 impl GitProgram {
-    /// Looks for it.
+    /// Looks for it, and whether it runs: a Mac without developer tools has one that only says how to get them.
     pub(in crate::upstream) fn find() -> Option<Self> {
-        which::which("git").ok().map(Self)
+        let program = which::which("git").ok()?;
+        let sh = Shell::new().ok()?;
+        let version = cmd!(sh, "{program} --version")
+            .quiet()
+            .ignore_stderr()
+            .read()
+            .ok()?;
+        version.starts_with("git version").then_some(Self(program))
     }
 
     /// git on the bare repository `git_dir`, with the settings that keep it quiet and out of the user's files.
@@ -123,29 +130,31 @@ impl GitProgram {
             return Ok(Ok(()));
         }
         let words: Vec<_> = words.into_iter().filter(|line| !line.is_empty()).collect();
-        Ok(Err(format!("{}{}", words.join("; "), hint(&words.join("\n")))))
+        let words = words.join("; ").replace(url, &without_password(url));
+        Ok(Err(format!("{words}{}", hint(&words))))
     }
 }
 
 impl Fetcher for GitProgram {
     fn advertised(&self, from: &Address) -> Result<Vec<Advertised>> {
-        let url = from.to_string();
+        let url = server(from)?;
         // Outside any repository: the current folder's own configuration must not count.
         let nowhere = tempfile::tempdir()?;
         let output = self
-            .command(nowhere.path(), &["ls-remote", "--heads", "--tags", &url])?
+            .command(nowhere.path(), &["ls-remote", "--heads", "--tags", url])?
             .output()
             .context("starting git ls-remote")?;
         if !output.status.success() {
             let words = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-            bail!("asking {url} for its branches and tags: {words}{}", hint(&words));
+            let words = words.replace(url, &without_password(url));
+            bail!("asking {from} for its branches and tags: {words}{}", hint(&words));
         }
         let mut list = Vec::new();
         for line in String::from_utf8_lossy(&output.stdout).lines() {
             let (id, name) = line
                 .split_once('\t')
-                .with_context(|| format!("git ls-remote {url} wrote `{line}`"))?;
-            let oid = Oid::from_str(id).with_context(|| format!("git ls-remote {url} wrote `{line}`"))?;
+                .with_context(|| format!("git ls-remote {from} wrote `{line}`"))?;
+            let oid = Oid::from_str(id).with_context(|| format!("git ls-remote {from} wrote `{line}`"))?;
             list.push((name.to_owned(), oid));
         }
         Ok(peel(list.into_iter()))
@@ -158,17 +167,17 @@ impl Fetcher for GitProgram {
         into: &Repository,
         report: Report<'_>,
     ) -> Result<Brought> {
-        let url = from.to_string();
+        let url = server(from)?;
         let mut specs = vec![want.commit.to_string()];
         specs.extend(
             want.tags
                 .iter()
                 .map(|tag| format!("+refs/tags/{tag}:{}", tag_ref(want.commit, tag))),
         );
-        match self.fetch(into.path(), &url, &["--depth=1"], &specs, report)? {
+        match self.fetch(into.path(), url, &["--depth=1"], &specs, report)? {
             Ok(()) => Ok(Brought::Commit),
             Err(words) if refuses_ids(&words) => Ok(Brought::Refused(words)),
-            Err(words) => Err(anyhow!("fetching {} from {url}: {words}", want.commit)),
+            Err(words) => Err(anyhow!("fetching {} from {from}: {words}", want.commit)),
         }
     }
 
@@ -184,7 +193,7 @@ impl Fetcher for GitProgram {
         scratch: Repository,
         report: Report<'_>,
     ) -> Result<Repository> {
-        let url = from.to_string();
+        let url = server(from)?;
         let (depth, specs) = match reach {
             Reach::Branch { name, depth } => (
                 depth.unwrap_or(WHOLE),
@@ -203,11 +212,26 @@ impl Fetcher for GitProgram {
         if !content {
             options.push("--filter=tree:0");
         }
-        let outcome = self.fetch(scratch.path(), &url, &options, &specs, report)?;
+        let outcome = self.fetch(scratch.path(), url, &options, &specs, report)?;
+        forget_origin(&scratch)?;
         if let Err(words) = outcome {
-            bail!("fetching the history of {url}: {words}");
+            bail!("fetching the history of {from}: {words}");
         }
         Ok(scratch)
+    }
+}
+
+/// Takes out what git noted about the server that it left content out from: the address may hold a password, and
+/// libgit2 refuses the repository for the extension that older versions of git note. The next fetch notes it anew.
+fn forget_origin(scratch: &Repository) -> Result<()> {
+    let plain = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
+    super::super::write(&scratch.path().join("config"), plain.as_bytes())
+}
+
+fn server(from: &Address) -> Result<&str> {
+    match from {
+        Address::Server { url, .. } => Ok(url),
+        Address::Folder(folder) => bail!("{} is a folder, which libgit2 reads itself", folder.display()),
     }
 }
 
