@@ -10,9 +10,8 @@ MEMCONF="${3}_$OCT_PSRAM"
 
 echo "IDF_TARGET: $IDF_TARGET, CHIP_VARIANT: $CHIP_VARIANT, MEMCONF: $MEMCONF, PWD: $PWD, OUT: $AR_SDK"
 
-for old in sdkconfig lib ld include flags "$MEMCONF" dependencies.lock; do
-    rm -rf "${AR_SDK:?}/$old"
-done
+cd "$AR_SDK" 2>/dev/null && rm -rf sdkconfig lib ld include flags "$MEMCONF" dependencies.lock
+cd "$AR_ROOT" || exit 1
 mkdir -p "$AR_SDK/lib" "$AR_SDK/ld" "$AR_SDK/include" "$AR_SDK/flags"
 
 # Prints the flags of file $1 on one line, but for those that concern this build alone.

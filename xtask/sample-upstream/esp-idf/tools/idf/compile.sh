@@ -128,25 +128,28 @@ finish_all() {
 
 # Compiles the component read last below folder $1; sets `objects`.
 compile_component() {
-    objects="" own_includes=""
+    objects="" own_includes="" object_folders=""
     for sub in $PRIV_INCLUDE_DIRS; do own_includes="$own_includes-I$folder/$sub$newline"; done
     for source in $SRCS; do
         object="$1/$name/CMakeFiles/__idf_$name.dir/$source.obj"
-        [ -d "${object%/*}" ] || mkdir -p "${object%/*}"
-        flags_of "$source"
-        # shellcheck disable=SC2086 # lists
-        compile "$folder/$source" "$object" $lines
         objects="$objects$object$newline"
+        object_folders="$object_folders${object%/*}$newline"
+    done
+    # shellcheck disable=SC2086 # a list
+    mkdir -p $object_folders
+    for source in $SRCS; do
+        flags_of "$source"
+        # shellcheck disable=SC2086 # a list
+        compile "$folder/$source" "$1/$name/CMakeFiles/__idf_$name.dir/$source.obj" $lines
     done
 }
 
-# Makes archive $1 of the objects that follow, in their order; a name may occur twice.
+# Makes archive $1, which is not there yet, of the objects that follow, in their order; a name may occur twice.
 archive() {
     path="$1"
     shift
     done_steps=$((done_steps + 1))
     echo "[$done_steps/$all_steps] Linking C static library ${path#build/}"
-    rm -f "$path"
     "$TOOLCHAIN-ar" qcs "$path" "$@" || fail "FAILED: ${path#build/}"
 }
 
