@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::commands;
+use crate::engine;
 use crate::exit;
 
 /// Arduino core libraries for the ESP32-S3 that run from PSRAM: build, install, prove.
@@ -32,6 +33,10 @@ pub fn run() -> ExitCode {
         Err(error) => error.exit(),
     };
     init_log();
+    // 130: what a shell gives for a program that Ctrl-C ended.
+    if let Err(error) = engine::listen(|| std::process::exit(130)) {
+        tracing::warn!("{error:#}");
+    }
     let outcome = match cli.command {
         Command::BuildLibs(command) => command.run(),
         Command::Demo(command) => command.run(),
