@@ -11,12 +11,22 @@ pub(crate) fn workspace() -> PathBuf {
         .to_owned()
 }
 
-/// Says on standard error that a test could not run, and why.
+/// Says that a test did not run because nothing asked it to: it takes a variable that names something no project file brings
+/// (upstream's repositories), or it is the child process of another test. Never a failure.
+pub(crate) fn unasked(test: &str, why: &str) {
+    say(test, why);
+}
+
+fn say(test: &str, why: &str) {
+    eprintln!("SKIPPED {test}: {why}");
+}
+
+/// Says that a test could not run, and why.
 ///
 /// # Panics
 /// Where `XTASK_REQUIRE_PARTS` is set: `.ci/run` installs every part, so a test that skips there is a failure.
 pub(crate) fn skipped(test: &str, why: &str) {
-    eprintln!("SKIPPED {test}: {why}");
+    say(test, why);
     assert!(
         std::env::var_os("XTASK_REQUIRE_PARTS").is_none(),
         "{test} was skipped although all parts are required"
@@ -29,7 +39,7 @@ pub(crate) fn skipped(test: &str, why: &str) {
 pub(crate) fn shared(test: &str, path: &str) -> Option<PathBuf> {
     let file = workspace().parent()?.join("shared").join(path);
     if !file.exists() {
-        eprintln!("SKIPPED {test}: shared/{path} is not beside this checkout");
+        say(test, &format!("shared/{path} is not beside this checkout"));
         return None;
     }
     Some(file)

@@ -56,16 +56,6 @@ impl Symbols {
         scan::scan(lib_builder, target)
     }
 
-    /// Number of symbols known for the chip.
-    pub fn len(&self) -> usize {
-        self.known.len()
-    }
-
-    /// Whether none is known.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
-    }
-
     /// The other members of the choice that `symbol` belongs to.
     pub fn rivals(&self, symbol: &str) -> Vec<&str> {
         let Some(choice) = self.known.get(symbol).and_then(|known| known.choice.as_ref()) else {
