@@ -93,7 +93,7 @@ impl Patches {
 impl Tried {
     fn new(set: &PatchSet, lib_builder: &Path, chip: &Chip) -> Result<Self> {
         let known_symbols = if lib_builder.join("esp-idf").exists() {
-            Some(set.check_symbols(lib_builder, chip)?.len())
+            Some(set.check_symbols(lib_builder, chip)?.count())
         } else {
             None
         };

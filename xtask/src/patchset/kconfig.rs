@@ -56,6 +56,11 @@ impl Symbols {
         scan::scan(lib_builder, target)
     }
 
+    /// Number of symbols known for the chip.
+    pub fn count(&self) -> usize {
+        self.known.len()
+    }
+
     /// The other members of the choice that `symbol` belongs to.
     pub fn rivals(&self, symbol: &str) -> Vec<&str> {
         let Some(choice) = self.known.get(symbol).and_then(|known| known.choice.as_ref()) else {

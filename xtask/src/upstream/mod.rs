@@ -1,8 +1,8 @@
 //! Stage 2: are exactly these commits on disk?
 //!
-//! Two steps. First the content of every pinned commit is brought into mirrors ([`mirror`]), submodules too; all network
-//! work happens there ([`fetch`] tells who does it), and none where an earlier run left what is needed. Then work trees
-//! are laid out from the mirrors ([`worktree`]), or put back to their commits where they stand already.
+//! Two steps. First the content of every pinned commit is brought into mirrors (`mirror`), submodules too; all network
+//! work happens there (`fetch` tells who does it), and none where an earlier run left what is needed. Then work trees
+//! are laid out from the mirrors (`worktree`), or put back to their commits where they stand already.
 
 mod address;
 mod content;

@@ -126,7 +126,7 @@ fn what_the_sources_know_passes() {
         symbols.rivals("CONFIG_SPIRAM_MODE_OCT"),
         ["CONFIG_SPIRAM_MODE_QUAD"]
     );
-    assert_eq!(symbols.known.len(), 6);
+    assert_eq!(symbols.count(), 6);
 }
 
 #[test]
