@@ -21,6 +21,7 @@ pub struct Cli {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     BuildLibs(Box<commands::build_libs::BuildLibs>),
+    Compare(commands::compare::Compare),
     Demo(commands::demo::Demo),
     Patches(commands::patches::Patches),
     Pins(commands::pins::PinsCommand),
@@ -39,6 +40,7 @@ pub fn run() -> ExitCode {
     }
     let outcome = match cli.command {
         Command::BuildLibs(command) => command.run(),
+        Command::Compare(command) => command.run(),
         Command::Demo(command) => command.run(),
         Command::Patches(command) => command.run(),
         Command::Pins(command) => command.run(),

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod full;
+pub mod quick;
 
 use std::path::PathBuf;
 

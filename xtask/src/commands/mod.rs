@@ -1,6 +1,7 @@
 //! One file a subcommand: read the arguments, decide, call stages, print.
 
 pub mod build_libs;
+pub mod compare;
 pub mod demo;
 mod dry_run;
 pub mod patches;

@@ -88,7 +88,8 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn hash(path: &Path) -> Result<(u64, String)> {
+/// Size and SHA-256 (lower-case hex) of a file.
+pub(crate) fn hash(path: &Path) -> Result<(u64, String)> {
     let mut file = fs::File::open(path)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 256 * 1024];

@@ -98,7 +98,7 @@ pub struct SourceRecord {
     pub url: String,
     /// Branch or tags named by the release.
     pub refs: Vec<String>,
-    /// Full commit id.
+    /// Full commit id. A quick build looks up ESP-IDF alone: its other sources stand as the release abbreviates them.
     pub commit: String,
 }
 

@@ -24,7 +24,7 @@ macro_rules! bundled {
 }
 
 const SETS: &[Bundled] = bundled! {
-    "xip-ecc": ["patch.toml", "defconfig.opi_ram"],
+    "xip-ecc": ["patch.toml", "defconfig.opi_ram", "quick.toml"],
     "xip-ecc-chip": ["patch.toml", "defconfig.esp32s3"],
 };
 

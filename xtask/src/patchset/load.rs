@@ -63,9 +63,12 @@ pub(crate) fn load(name: &str, place: &str, files: &BTreeMap<String, Vec<u8>>) -
         expects: Vec::new(),
         replaces: Vec::new(),
         managed: Vec::new(),
+        quick: None,
     };
     for (file, content) in files {
         match std::str::from_utf8(content) {
+            Ok(text) if file == "quick.toml" => set.quick = Some(text.to_owned()),
+            Err(_) if file == "quick.toml" => faults.add(file, None, "it is not UTF-8 text"),
             _ if OTHER_FILES.contains(&file.as_str()) => {}
             _ if !file.starts_with("defconfig.") => faults.add(
                 file,

@@ -49,6 +49,8 @@ pub struct PatchSet {
     pub replaces: Vec<Replace>,
     /// Symbols of managed components, which are fetched only in the build, so that nothing before it knows them.
     pub managed: Vec<String>,
+    /// The text of `quick.toml`, the recipe of the quick build, where the set has one.
+    pub quick: Option<String>,
 }
 
 /// What speaks against choosing a set.

@@ -7,6 +7,7 @@
 mod address;
 mod content;
 mod fetch;
+mod files;
 mod mirror;
 mod mirrors;
 mod repositories;
@@ -31,6 +32,7 @@ use crate::workdir::{Lock, WorkDir};
 use fetch::{Fetcher, Fetchers};
 use stock::Stock;
 
+pub use files::Files;
 pub use mirrors::Mirrors;
 
 /// Work trees laid out as upstream's build expects them, each at its pinned commit.

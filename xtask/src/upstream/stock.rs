@@ -60,11 +60,11 @@ impl Stock<'_> {
     }
 
     /// The pin's commit, where it was resolved before and its content is here.
-    fn known(&self, mirror: &Mirror, pin: &SourcePin) -> Option<Oid> {
+    pub(super) fn known(&self, mirror: &Mirror, pin: &SourcePin) -> Option<Oid> {
         mirror.resolved(pin).filter(|commit| mirror.has(*commit))
     }
 
-    fn fetch_pinned(
+    pub(super) fn fetch_pinned(
         &self,
         known: &Known,
         pin: &SourcePin,
@@ -308,11 +308,11 @@ impl Stock<'_> {
         })
     }
 
-    fn address(&self, url: &str) -> Result<Address> {
+    pub(super) fn address(&self, url: &str) -> Result<Address> {
         Address::parse(&self.mirrors.map(url))
     }
 
-    fn refuse_offline(&self, what: &str, url: &str) -> Result<()> {
+    pub(super) fn refuse_offline(&self, what: &str, url: &str) -> Result<()> {
         if self.offline {
             bail!("{what} ({url}) was not fetched by an earlier run; run once without --offline");
         }

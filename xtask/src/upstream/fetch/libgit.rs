@@ -86,7 +86,7 @@ impl Fetcher for Libgit {
 }
 
 /// Opens the repository in a folder, `.git` at its end or not.
-fn open(folder: &Path) -> Result<Repository> {
+pub(in crate::upstream) fn open(folder: &Path) -> Result<Repository> {
     let Some(found) = Address::existing(folder) else {
         bail!(
             "there is no git repository at {} (nor with `.git` added or taken away)",

@@ -12,9 +12,11 @@
 mod libgit;
 mod program;
 mod progress;
+mod sparse;
 
-pub(super) use libgit::Libgit;
+pub(super) use libgit::{Libgit, open};
 pub(super) use program::GitProgram;
+pub(super) use sparse::{Listed, Sparse};
 
 use std::sync::OnceLock;
 

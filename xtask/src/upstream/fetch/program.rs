@@ -40,7 +40,7 @@ impl GitProgram {
     /// git on the bare repository `git_dir`, with the settings that keep it quiet and out of the user's files.
     ///
     /// The user's configuration is read (proxies, credential helpers, `url.*.insteadOf`), and written by nothing here.
-    fn command(&self, git_dir: &Path, arguments: &[&str]) -> Result<Command> {
+    pub(super) fn command(&self, git_dir: &Path, arguments: &[&str]) -> Result<Command> {
         let sh = Shell::new()?;
         let program = &self.0;
         let mut command: Command = cmd!(
@@ -80,7 +80,7 @@ impl GitProgram {
     }
 
     /// `git fetch` with progress told to `report`; `Err` holds git's last words where it said no.
-    fn fetch(
+    pub(super) fn fetch(
         &self,
         git_dir: &Path,
         url: &str,
