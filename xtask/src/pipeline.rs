@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::build::{BuiltLibs, check, full};
+use crate::build::quick::inputs::{Compiler, Stock};
+use crate::build::{BuiltLibs, check, full, quick};
 use crate::engine::{self, Engine};
 use crate::libs::Tree;
 use crate::names::{Chip, CoreVersion};
@@ -35,14 +36,33 @@ pub struct Options {
     pub work: WorkDir,
     /// Where the package goes.
     pub out: PathBuf,
-    /// What runs upstream's build.
-    pub engine: engine::Choice,
-    /// The container image.
-    pub image: engine::Image,
+    /// Which of the two ways to build.
+    pub way: Way,
     /// The last stage to run; `None` for all.
     pub stop_after: Option<Stage>,
     /// How hard to pack.
     pub effort: Effort,
+}
+
+/// The two ways to build; both end in the same checks and the same package.
+#[derive(Debug)]
+pub enum Way {
+    /// Upstream's own build of everything.
+    Full {
+        /// What runs it.
+        engine: engine::Choice,
+        /// The container image.
+        image: engine::Image,
+    },
+    /// Only the objects that the patch set changes, into the stock libraries.
+    Quick {
+        /// The stock libraries.
+        stock: Stock,
+        /// The compiler that the core installed.
+        compiler: Compiler,
+        /// Go on where a stock object does not come out as the release has it.
+        accept_unproven: bool,
+    },
 }
 
 /// A stage to stop after.
@@ -97,12 +117,48 @@ pub fn run(pins: Pins, options: &Options, report: Report<'_>) -> Result<Outcome>
     if options.stop_after == Some(Stage::Pins) {
         return Ok(outcome);
     }
+    match &options.way {
+        Way::Full { engine, image } => full_way(&mut outcome, options, *engine, image, report)?,
+        Way::Quick {
+            stock,
+            compiler,
+            accept_unproven,
+        } => {
+            let lock = quick::lock(&options.work, report)?;
+            tell_hazard(options, report);
+            let built = quick::build(&quick::QuickPlan {
+                work: &options.work,
+                lock: &lock,
+                core: &options.core,
+                chip: &options.chip,
+                set: &options.set,
+                stock,
+                compiler,
+                pins: &outcome.pins,
+                mirrors: &options.mirrors,
+                offline: options.offline,
+                accept_unproven: *accept_unproven,
+                report,
+            })?;
+            finish(&mut outcome, &built, options, report)?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Checkout, patch, upstream's build, package.
+fn full_way(
+    outcome: &mut Outcome,
+    options: &Options,
+    engine: engine::Choice,
+    image: &engine::Image,
+    report: Report<'_>,
+) -> Result<()> {
     // The engine is asked for before gigabytes are fetched for it.
     let engine = match options.stop_after {
-        None | Some(Stage::Build) => Some(Engine::find(options.engine)?),
+        None | Some(Stage::Build) => Some(Engine::find(engine)?),
         Some(_) => None,
     };
-
     let checkout = Checkout {
         work: &options.work,
         mirrors: &options.mirrors,
@@ -119,27 +175,36 @@ pub fn run(pins: Pins, options: &Options, report: Report<'_>) -> Result<Outcome>
     }
     outcome.sources.clone_from(&sources.trees);
     let Some(engine) = engine else {
-        return Ok(outcome);
+        return Ok(());
     };
-
     options.set.check_symbols(&sources.root, &options.chip)?;
-    let built = build(options, &outcome.pins, &sources, &engine, report)?;
-    outcome.tree = Some(built.tree.clone());
-    if options.stop_after != Some(Stage::Build) {
-        outcome.package = Some(package::pack(&built, &options.out, options.effort, report)?);
-    }
-    Ok(outcome)
+    let built = build(options, &outcome.pins, &sources, &engine, image, report)?;
+    finish(outcome, &built, options, report)
 }
 
-/// The patch set's lines, with what is to be feared of them said.
-fn apply(options: &Options, sources: &Sources, report: Report<'_>) -> Result<Applied> {
-    report(Event::Step("patch the lib-builder"));
+/// Packs what was built, unless the run stops before.
+fn finish(outcome: &mut Outcome, built: &BuiltLibs, options: &Options, report: Report<'_>) -> Result<()> {
+    outcome.tree = Some(built.tree.clone());
+    if options.stop_after != Some(Stage::Build) {
+        outcome.package = Some(package::pack(built, &options.out, options.effort, report)?);
+    }
+    Ok(())
+}
+
+/// What is to be feared of the patch set, said whenever it is used.
+fn tell_hazard(options: &Options, report: Report<'_>) {
     if let Some(hazard) = &options.set.hazard {
         report(Event::Warning(&format!(
             "patch set {}: {}",
             options.set.name, hazard.text
         )));
     }
+}
+
+/// The patch set's lines, with what is to be feared of them said.
+fn apply(options: &Options, sources: &Sources, report: Report<'_>) -> Result<Applied> {
+    report(Event::Step("patch the lib-builder"));
+    tell_hazard(options, report);
     for warning in options.set.warnings(&sources.root, &options.chip)? {
         report(Event::Warning(&warning));
     }
@@ -152,6 +217,7 @@ fn build(
     pins: &Pins,
     sources: &Sources,
     engine: &Engine,
+    image: &engine::Image,
     report: Report<'_>,
 ) -> Result<BuiltLibs> {
     let stock = stock_tree(options)?;
@@ -164,7 +230,7 @@ fn build(
         chip: &options.chip,
         patch_set: &options.set.record(),
         engine,
-        image: &options.image,
+        image,
         offline: options.offline,
         check: &|tree, layout| {
             let findings = check::examine(tree, layout, &options.set, stock.as_ref())?;

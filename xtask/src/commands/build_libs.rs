@@ -1,21 +1,24 @@
 //! `cargo xtask build-libs`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::release_args::ReleaseArgs;
 use super::{DEFAULT_CORE, dry_run};
+use crate::build::quick::inputs;
 use crate::config::{Config, Mirror};
 use crate::engine;
 use crate::exit::Refusal;
 use crate::names::CoreVersion;
 use crate::package::Effort;
 use crate::patchset;
-use crate::pipeline::{self, Options, Outcome, Stage};
-use crate::progress::Event;
+use crate::pipeline::{self, Options, Outcome, Stage, Way};
+use crate::progress::{Event, Report};
+use crate::release::{self, Pins};
 use crate::ui;
 use crate::upstream::Mirrors;
+use crate::workdir::WorkDir;
 
 /// Build patched libraries for a core version and package them as a zip.
 ///
@@ -63,6 +66,22 @@ pub struct BuildLibs {
     /// A ready image that has all that upstream's build needs
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
+    /// Rebuild only the objects that the patch set changes, with the compiler that the Arduino core installed
+    ///
+    /// Takes seconds and needs no container. Every object is first rebuilt from the stock settings and compared with the
+    /// official one; only if all agree are they rebuilt with the patch set's, and put into a copy of the stock libraries.
+    /// Needs a patch set with a recipe for the release's ESP-IDF.
+    #[arg(long, conflicts_with_all = ["engine", "image", "base_image"])]
+    quick: bool,
+    /// Stock libraries for --quick: a folder or an official zip [default: those installed, or set aside as .stock]
+    #[arg(long, value_name = "DIR|ZIP", requires = "quick")]
+    stock: Option<PathBuf>,
+    /// Folder of the compiler for --quick [default: the tool that the installed core depends on]
+    #[arg(long, value_name = "DIR", requires = "quick")]
+    compiler_dir: Option<PathBuf>,
+    /// Go on where a stock object does not come out as the official one; the package's name then says `unproven`
+    #[arg(long, requires = "quick")]
+    accept_unproven: bool,
     /// Stop after a stage: `patch` needs the lib-builder alone, `checkout` fetches everything
     #[arg(long, value_enum, value_name = "STAGE")]
     stop_after: Option<Stage>,
@@ -83,12 +102,10 @@ impl BuildLibs {
     /// # Errors
     /// Those of the stages; see the exit codes of [`crate::exit`].
     pub fn run(self) -> Result<()> {
-        let options = self.decide(&super::config()?)?;
         let bar = ui::Bar::new(self.json);
         let report = |event: Event<'_>| bar.event(event);
-        let pins = self
-            .release
-            .resolve(options.data_dir.as_deref(), &options.work.downloads(), &report)?;
+        let options = self.decide(&super::config()?, &report)?;
+        let pins = self.pins(&options, &report)?;
         if self.dry_run {
             bar.finish();
             return dry_run::show(&pins, &options, self.json);
@@ -105,27 +122,79 @@ impl BuildLibs {
     }
 
     /// Turns flags and config into decided values; nothing is fetched.
-    fn decide(&self, config: &Config) -> Result<Options> {
+    fn decide(&self, config: &Config, report: Report<'_>) -> Result<Options> {
         let set = patchset::find(&self.patch)?;
         set.check_chip(&self.release.chip)?;
         let mirrors = self.mirrors.iter().chain(&config.mirrors).cloned().collect();
+        let core = self.core()?;
+        let data_dir = self.release.data_dir()?.map(|found| found.path);
+        let work = super::work_dir(self.work_dir.as_deref(), config)?;
         Ok(Options {
-            core: self.core()?,
+            way: self.way(config, &core, data_dir.as_deref(), &work, report)?,
+            core,
             chip: self.release.chip.clone(),
             set,
-            data_dir: self.release.data_dir()?.map(|found| found.path),
+            data_dir,
             mirrors: Mirrors::new(mirrors),
             offline: self.release.offline,
-            work: super::work_dir(self.work_dir.as_deref(), config)?,
+            work,
             out: self
                 .out
                 .clone()
                 .unwrap_or_else(|| super::workspace().join("target").join("dist")),
-            engine: self.engine(config)?,
-            image: self.image(config),
             stop_after: self.stop_after,
             effort: if self.best { Effort::Best } else { Effort::Fast },
         })
+    }
+
+    fn way(
+        &self,
+        config: &Config,
+        core: &CoreVersion,
+        data_dir: Option<&Path>,
+        work: &WorkDir,
+        report: Report<'_>,
+    ) -> Result<Way> {
+        if !self.quick {
+            return Ok(Way::Full {
+                engine: self.engine(config)?,
+                image: self.image(config),
+            });
+        }
+        if let Some(Stage::Checkout | Stage::Patch) = self.stop_after {
+            bail!(Refusal::Usage(
+                "--quick checks no lib-builder out and patches none; stop it after `pins` or `build`".into()
+            ));
+        }
+        let data_dir = data_dir.unwrap_or(Path::new(""));
+        let chip = &self.release.chip;
+        Ok(Way::Quick {
+            stock: inputs::stock(self.stock.as_deref(), data_dir, core, chip, work, report)?,
+            compiler: inputs::compiler(self.compiler_dir.as_deref(), data_dir, core, chip, report)?,
+            accept_unproven: self.accept_unproven,
+        })
+    }
+
+    /// The pins: a quick build's stand in the stock libraries that it starts from.
+    fn pins(&self, options: &Options, report: Report<'_>) -> Result<Pins> {
+        let downloads = options.work.downloads();
+        match &options.way {
+            Way::Quick { stock, .. } if self.release.versions.is_none() => release::resolve(
+                &release::Request {
+                    core: &options.core,
+                    chip: &options.chip,
+                    versions: Some(&stock.versions),
+                    data_dir: None,
+                    index: None,
+                    offline: true,
+                    downloads: &downloads,
+                },
+                report,
+            ),
+            _ => self
+                .release
+                .resolve(options.data_dir.as_deref(), &downloads, report),
+        }
     }
 
     /// The core version; the package carries it in its name, so what builds one must know it.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::engine::Engine;
 use crate::package;
 use crate::patchset::PatchSet;
-use crate::pipeline::{Options, Stage};
+use crate::pipeline::{Options, Stage, Way};
 use crate::release::Pins;
 use crate::ui;
 use crate::upstream::{self, Needed};
@@ -20,8 +20,8 @@ struct Preview {
     sources: Vec<Needed>,
     /// `file: line` of the patch set.
     lines: Vec<String>,
-    /// What would run the build; `None` where it stops before.
-    engine: Option<&'static str>,
+    /// What would run the build, or compile the objects of a quick one; `None` where it stops before.
+    engine: Option<String>,
     /// Where everything but the package would be.
     work_dir: PathBuf,
     /// The package that would be written or replaced; `None` where it stops before.
@@ -52,8 +52,8 @@ pub(super) fn show(pins: &Pins, options: &Options, json: bool) -> Result<()> {
         ui::println(&format!("would add  {line}"));
     }
     ui::println(&format!("would use  {}", preview.work_dir.display()));
-    if let Some(engine) = preview.engine {
-        ui::println(&format!("would run  upstream's build.sh on {engine}"));
+    if let Some(engine) = &preview.engine {
+        ui::println(&format!("would run  {engine}"));
     }
     if let Some(package) = &preview.package {
         ui::println(&format!("would pack {}", package.display()));
@@ -63,17 +63,17 @@ pub(super) fn show(pins: &Pins, options: &Options, json: bool) -> Result<()> {
 
 fn preview(pins: &Pins, options: &Options) -> Result<Preview> {
     let builds = matches!(options.stop_after, None | Some(Stage::Build));
-    let engine = if builds {
-        Some(Engine::find(options.engine)?.name())
-    } else {
-        None
+    let (engine, only) = match &options.way {
+        Way::Full { engine, .. } if builds => (Some(Engine::find(*engine)?.name().to_owned()), None),
+        Way::Full { .. } => (None, None),
+        Way::Quick { compiler, .. } => (Some(compiler.program.display().to_string()), Some("esp-idf")),
     };
     let stem = package::stem(&options.chip, &options.core, &options.set.record())?;
     let mut sources = upstream::needed(pins, &options.mirrors)?;
     match options.stop_after {
         Some(Stage::Pins) => sources.clear(),
         Some(Stage::Patch) => sources.truncate(1),
-        _ => {}
+        _ => sources.retain(|source| only.is_none_or(|only| source.name == only)),
     }
     Ok(Preview {
         sources,

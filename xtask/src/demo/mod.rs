@@ -20,7 +20,7 @@ use crate::libs::manifest::PatchSetRecord;
 use crate::names::{Chip, CoreVersion};
 use crate::package::Effort;
 use crate::patchset;
-use crate::pipeline::{self, Outcome};
+use crate::pipeline::{self, Outcome, Way};
 use crate::progress::{Event, Report};
 use crate::release::{self, Pins};
 use crate::upstream::{Checkout, Mirrors};
@@ -204,8 +204,10 @@ fn build(options: &Options, folder: &Folder, report: Report<'_>) -> Result<Outco
         offline: false,
         work,
         out: folder.dist(),
-        engine: options.engine,
-        image: options.image.clone(),
+        way: Way::Full {
+            engine: options.engine,
+            image: options.image.clone(),
+        },
         stop_after: None,
         effort: Effort::Fast,
     };
