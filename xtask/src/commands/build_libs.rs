@@ -48,7 +48,7 @@ pub struct BuildLibs {
     /// Patch set: a name listed by `patches`, or the path of a folder of your own
     #[arg(long, value_name = "NAME|DIR", default_value = patchset::DEFAULT)]
     patch: String,
-    /// Replace a prefix of the git addresses, for example https://github.com/=/srv/git/ (repeatable)
+    /// Replace a prefix of the git addresses, for example `https://github.com/=/srv/git/` (repeatable)
     #[arg(long = "mirror", value_name = "FROM=TO")]
     mirrors: Vec<Mirror>,
     /// Where mirrors, work trees and caches are kept [default: target/xip]

@@ -189,7 +189,6 @@ fn the_real_sources_know_the_bundled_sets() {
         }
         let lines: String = wins.into_values().collect();
         let found = check(set("my-set", "", &[(file, &lines)]).unwrap(), Path::new(&tree));
-        eprintln!("{file}: {} lines, {found:#?}", lines.lines().count());
         assert!(
             found
                 .iter()
