@@ -10,6 +10,7 @@ use crate::build::quick::inputs;
 use crate::config::{Config, Mirror};
 use crate::engine;
 use crate::exit::Refusal;
+use crate::libs::manifest::BuildRecord;
 use crate::names::CoreVersion;
 use crate::package::Effort;
 use crate::patchset;
@@ -258,6 +259,17 @@ fn print(options: &Options, outcome: &Outcome) {
         ui::println(&format!("\n{}", package.zip.display()));
         ui::println(&format!("  {} in {files} files", ui::bytes(package.size)));
         ui::println(&format!("  SHA-256 {}", package.sha256));
+        if let BuildRecord::Quick { members, proven, .. } = &package.manifest.build {
+            let proof = if *proven {
+                "after each was reproduced from stock settings"
+            } else {
+                "UNPROVEN"
+            };
+            ui::println(&format!(
+                "  {} archive members rebuilt, {proof}; the rest is stock",
+                members.len()
+            ));
+        }
     } else if let Some(tree) = &outcome.tree {
         ui::println(&format!("\nbuilt and checked, not packed: {}", tree.display()));
     } else if let Some(root) = &outcome.root {

@@ -6,16 +6,19 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::{DEFAULT_CHIP, DEFAULT_CORE};
+use crate::demo::quick::Quick;
 use crate::demo::{self, Options, Played, SERVER, difference::Difference, difference::What};
 use crate::engine;
+use crate::libs::manifest::BuildRecord;
 use crate::progress::Event;
 use crate::ui;
 
 /// Build and package patched libraries of a small upstream that comes with the tool; no network is used
 ///
 /// Makes real git repositories and a released core of it, then runs the stages of build-libs on them: pins, checkout,
-/// patch, build, checks, package; and shows what changed between the stock and the patched libraries. It compiles with
-/// this machine's C compiler, or in a container with --engine. A second run uses what the first one made.
+/// patch, build, checks, package; and shows what changed between the stock and the patched libraries. Then it builds the
+/// same the quick way and compares. It compiles with this machine's C compiler, or in a container with --engine (then
+/// without the quick way). A second run uses what the first one made.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -105,6 +108,9 @@ fn shown(played: &Played, engine: &str) -> String {
             package.sha256
         ));
     }
+    if let Some(quick) = &played.quick {
+        parts.push(quick_way(quick));
+    }
     parts.push(next(played, engine));
     parts.join("\n\n")
 }
@@ -153,13 +159,32 @@ fn difference(difference: &Difference) -> String {
     text
 }
 
+/// What the quick build gave, beside the full one.
+fn quick_way(quick: &Quick) -> String {
+    let members = match &quick.package.manifest.build {
+        BuildRecord::Quick { members, .. } => members.len(),
+        BuildRecord::Full { .. } => 0,
+    };
+    format!(
+        "The quick way: {}\n  {members} archive members reproduced, rebuilt and replaced in {:.1} s; {}",
+        quick.package.zip.display(),
+        quick.seconds,
+        if quick.comparison.same {
+            "code, data and all other files agree with the full build's"
+        } else {
+            "the result is NOT the full build's: see cargo xtask compare"
+        }
+    )
+}
+
 /// The same by hand.
 fn next(played: &Played, engine: &str) -> String {
     let data_dir = quoted(&played.data_dir);
     let mirror = shell_words::quote(&format!("{SERVER}={}/", played.git.display())).into_owned();
     format!(
         "The same by hand, as with the real upstream:\n  cargo xtask pins --data-dir {data_dir}\n  \
-         cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} {engine}"
+         cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} {engine}\n  \
+         cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} --quick"
     )
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::build::quick;
 use crate::engine::Engine;
 use crate::package;
 use crate::patchset::PatchSet;
@@ -18,8 +19,8 @@ use crate::upstream::{self, Needed};
 struct Preview {
     /// Repositories that it would fetch, or take from the work folder where they are there.
     sources: Vec<Needed>,
-    /// `file: line` of the patch set.
-    lines: Vec<String>,
+    /// What would change: lines of defconfig files, or archive members of the quick build.
+    changes: Vec<String>,
     /// What would run the build, or compile the objects of a quick one; `None` where it stops before.
     engine: Option<String>,
     /// Where everything but the package would be.
@@ -48,15 +49,15 @@ pub(super) fn show(pins: &Pins, options: &Options, json: bool) -> Result<()> {
         ]);
     }
     ui::println(&format!("{}\n", table.trim_fmt()));
-    for line in &preview.lines {
-        ui::println(&format!("would add  {line}"));
+    for change in &preview.changes {
+        ui::println(&format!("would change {change}"));
     }
-    ui::println(&format!("would use  {}", preview.work_dir.display()));
+    ui::println(&format!("would use    {}", preview.work_dir.display()));
     if let Some(engine) = &preview.engine {
-        ui::println(&format!("would run  {engine}"));
+        ui::println(&format!("would run    {engine}"));
     }
     if let Some(package) = &preview.package {
-        ui::println(&format!("would pack {}", package.display()));
+        ui::println(&format!("would pack   {}", package.display()));
     }
     Ok(())
 }
@@ -77,7 +78,10 @@ fn preview(pins: &Pins, options: &Options) -> Result<Preview> {
     }
     Ok(Preview {
         sources,
-        lines: lines(&options.set),
+        changes: match &options.way {
+            Way::Full { .. } => lines(&options.set),
+            Way::Quick { stock, .. } => quick::members(&options.set, &stock.tree)?,
+        },
         engine,
         work_dir: options.work.root().to_owned(),
         package: options

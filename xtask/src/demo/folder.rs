@@ -81,6 +81,11 @@ impl Folder {
         self.root.join("dist")
     }
 
+    /// The package of the quick build.
+    pub(super) fn quick(&self) -> PathBuf {
+        self.root.join("dist-quick")
+    }
+
     /// Whether repositories and release stand here, complete, made from the same.
     pub(super) fn holds(&self, made: &Made) -> Result<bool> {
         let path = self.root.join(RECORD);

@@ -5,6 +5,7 @@ pub mod arduino;
 pub mod content;
 pub mod difference;
 mod folder;
+pub mod quick;
 pub mod repositories;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use crate::upstream::{Checkout, Mirrors};
 use crate::workdir::WorkDir;
 use difference::Difference;
 use folder::{Folder, Made};
+use quick::Quick;
 
 /// What the address of every repository of upstream begins with; the demonstration's own folder stands in for it.
 pub const SERVER: &str = "https://github.com/";
@@ -61,6 +63,8 @@ pub struct Played {
     pub outcome: Outcome,
     /// What differs between the stock and the patched libraries.
     pub difference: Difference,
+    /// The same built quickly, on the host; its compiler is this machine's, so an image's libraries cannot be its ground.
+    pub quick: Option<Quick>,
 }
 
 /// Plays it: repositories and a release, unless an earlier run left them; then pins, checkout, patch, build, checks and
@@ -91,10 +95,18 @@ pub fn play(options: &Options, report: Report<'_>) -> Result<Played> {
     let stock = arduino::stock_folder(&folder.arduino(), &options.core, &options.chip);
     let tree = outcome.tree.as_deref().context("the build gave no tree")?;
     report(Event::Step("compare with stock"));
+    let difference = difference::between(&stock, tree)?;
+    let quick = match options.engine {
+        engine::Choice::Host => Some(quick::build(options, &folder, tree, &|event| {
+            quick_event(event, report)
+        })?),
+        _ => None,
+    };
     Ok(Played {
         git: folder.git(),
         data_dir: folder.arduino(),
-        difference: difference::between(&stock, tree)?,
+        difference,
+        quick,
         stock,
         reused,
         outcome,
@@ -187,6 +199,14 @@ fn stock_event(event: Event<'_>, report: Report<'_>) {
     match event {
         Event::Step(name) => report(Event::Step(&format!("stock, {name}"))),
         Event::Note(_) => {}
+        other => report(other),
+    }
+}
+
+/// The steps of the quick build are called so.
+fn quick_event(event: Event<'_>, report: Report<'_>) {
+    match event {
+        Event::Step(name) => report(Event::Step(&format!("quick, {name}"))),
         other => report(other),
     }
 }

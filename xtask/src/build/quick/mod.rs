@@ -30,6 +30,7 @@ use self::recipe::Recipe;
 use self::targets::Target;
 use super::BuiltLibs;
 use crate::exit::Refusal;
+use crate::libs::Tree;
 use crate::libs::manifest::{BuildRecord, PatchSetRecord, SourceRecord};
 use crate::names::{Chip, CoreVersion};
 use crate::patchset::PatchSet;
@@ -136,6 +137,20 @@ pub fn build(plan: &QuickPlan<'_>) -> Result<BuiltLibs> {
         },
         effective,
     })
+}
+
+/// The archive members that a build with `set` would rebuild in `stock`, as `archive(member)`.
+///
+/// # Errors
+/// A set without a recipe; variants that the recipe names and the tree lacks.
+pub fn members(set: &PatchSet, stock: &Tree) -> Result<Vec<String>> {
+    let recipe = Recipe::of(set)?;
+    let variants = targets::variants(stock, &recipe)?;
+    let targets = targets::targets(&recipe, &variants);
+    Ok(targets
+        .iter()
+        .map(|target| format!("{}({})", target.archive, target.source.member))
+        .collect())
 }
 
 /// The recipe must have been measured on the ESP-IDF that the tree was built with.
