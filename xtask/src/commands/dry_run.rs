@@ -35,7 +35,7 @@ struct Preview {
 pub(super) fn show(pins: &Pins, options: &Options, json: bool) -> Result<()> {
     let preview = preview(pins, options)?;
     if json {
-        ui::println(&serde_json::to_string_pretty(&preview)?);
+        ui::println(&serde_json::to_string_pretty(&preview)?)?;
         return Ok(());
     }
     let mut table = ui::table(&["source", "pinned as", "commit", "from"]);
@@ -47,16 +47,16 @@ pub(super) fn show(pins: &Pins, options: &Options, json: bool) -> Result<()> {
             &source.address,
         ]);
     }
-    ui::println(&format!("{}\n", table.trim_fmt()));
+    ui::println(&format!("{}\n", table.trim_fmt()))?;
     for line in &preview.lines {
-        ui::println(&format!("would add  {line}"));
+        ui::println(&format!("would add  {line}"))?;
     }
-    ui::println(&format!("would use  {}", preview.work_dir.display()));
+    ui::println(&format!("would use  {}", preview.work_dir.display()))?;
     if let Some(engine) = preview.engine {
-        ui::println(&format!("would run  upstream's build.sh on {engine}"));
+        ui::println(&format!("would run  upstream's build.sh on {engine}"))?;
     }
     if let Some(package) = &preview.package {
-        ui::println(&format!("would pack {}", package.display()));
+        ui::println(&format!("would pack {}", package.display()))?;
     }
     Ok(())
 }
