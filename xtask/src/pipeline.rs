@@ -97,6 +97,9 @@ pub fn run(pins: Pins, options: &Options, report: Report<'_>) -> Result<Outcome>
     if options.stop_after == Some(Stage::Pins) {
         return Ok(outcome);
     }
+    if options.stop_after.is_none() {
+        package::make_ready(&options.out)?;
+    }
     // The engine is asked for before gigabytes are fetched for it.
     let engine = match options.stop_after {
         None | Some(Stage::Build) => Some(Engine::find(options.engine)?),
