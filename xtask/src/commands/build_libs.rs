@@ -69,7 +69,7 @@ pub struct BuildLibs {
     /// Pack as small as possible, for releases
     #[arg(long)]
     best: bool,
-    /// Say what would be done; write nothing outside the work folder's lib-builder
+    /// Say what would be done; fetches the release's pins where they are not at hand, and nothing else
     #[arg(long)]
     dry_run: bool,
     /// Print the result as JSON
