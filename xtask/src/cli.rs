@@ -7,6 +7,7 @@ use clap::Parser;
 use crate::commands;
 use crate::engine;
 use crate::exit;
+use crate::ui;
 
 /// Arduino core libraries for the ESP32-S3 that run from PSRAM: build, install, prove.
 ///
@@ -48,7 +49,7 @@ pub fn run() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            ui::note(&format!("error: {error:#}"));
             exit::exit_code(&error)
         }
     }

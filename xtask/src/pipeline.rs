@@ -117,6 +117,9 @@ pub fn run(pins: Pins, options: &Options, report: Report<'_>) -> Result<Outcome>
     if options.stop_after == Some(Stage::Pins) {
         return Ok(outcome);
     }
+    if options.stop_after.is_none() {
+        package::make_ready(&options.out)?;
+    }
     match &options.way {
         Way::Full { engine, image } => full_way(&mut outcome, options, *engine, image, report)?,
         Way::Quick {

@@ -60,7 +60,7 @@ fn without_an_engine_the_error_says_what_to_install_and_what_needs_none() {
         assert!(error.contains(part), "{part} is not in: {error}");
     }
     let error = found(Choice::Podman, &[("docker", DOCKER)]).unwrap_err();
-    assert!(error.contains("podman is not on the PATH"), "{error}");
+    assert!(error.contains("no podman on the PATH"), "{error}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_docker_that_is_podman_is_podman() {
     assert_eq!(container.facts().kind.name(), "podman");
     assert!(container.facts().rootless);
     let error = found(Choice::Docker, &[("docker", "echo something else")]).unwrap_err();
-    assert!(error.contains("not on the PATH"), "{error}");
+    assert!(error.contains("no docker on the PATH"), "{error}");
 }
 
 #[test]

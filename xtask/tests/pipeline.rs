@@ -342,6 +342,21 @@ fn an_output_that_lacks_a_variant_is_refused() {
     nothing_in(&dir.path().join("dist"));
 }
 
+#[test]
+fn an_output_folder_that_cannot_take_the_package_is_told_before_anything_is_fetched() {
+    let Some(demo) = demo("an_output_folder_that_cannot_take_the_package_is_told_before_anything_is_fetched")
+    else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("dist");
+    fs::write(&out, "a file").unwrap();
+    let error = stderr(&mut demo.build(&demo.path("git"), dir.path()), 1);
+    assert!(error.contains("dist") && error.contains("--out"), "{error}");
+    assert!(!dir.path().join("work/mirrors").exists(), "{error}");
+    assert_eq!(fs::read_to_string(&out).unwrap(), "a file");
+}
+
 /// A commit of the lib-builder whose build ends well and leaves the last memory variant out.
 fn without_a_variant(repository: &Path) -> git2::Oid {
     let repo = git2::Repository::open(repository).unwrap();

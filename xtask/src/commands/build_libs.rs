@@ -89,7 +89,7 @@ pub struct BuildLibs {
     /// Pack as small as possible, for releases
     #[arg(long)]
     best: bool,
-    /// Say what would be done; write nothing outside the work folder's lib-builder
+    /// Say what would be done; fetches the release's pins where they are not at hand, and nothing else
     #[arg(long)]
     dry_run: bool,
     /// Print the result as JSON
@@ -115,9 +115,9 @@ impl BuildLibs {
         bar.finish();
         let outcome = outcome?;
         if self.json {
-            ui::println(&serde_json::to_string_pretty(&outcome)?);
+            ui::println(&serde_json::to_string_pretty(&outcome)?)?;
         } else {
-            print(&options, &outcome);
+            print(&options, &outcome)?;
         }
         Ok(())
     }
@@ -236,29 +236,29 @@ impl BuildLibs {
 }
 
 /// The result for a person: what was pinned, what was changed, what came out.
-fn print(options: &Options, outcome: &Outcome) {
+fn print(options: &Options, outcome: &Outcome) -> Result<()> {
     ui::println(&format!(
         "core {}, {}, patch set {}",
         options.core, options.chip, options.set.name
-    ));
+    ))?;
     if !outcome.sources.is_empty() {
         let mut table = ui::table(&["source", "pinned as", "commit"]);
         for tree in &outcome.sources {
             table.add_row([&tree.name, &tree.refs.join(" "), &tree.commit]);
         }
-        ui::println(&format!("\n{table}"));
+        ui::println(&format!("\n{table}"))?;
     }
     if let Some(applied) = &outcome.applied {
-        ui::println("");
+        ui::println("")?;
         for line in &applied.lines {
-            ui::println(&format!("  {}:{}  {}", line.file, line.line, line.after));
+            ui::println(&format!("  {}:{}  {}", line.file, line.line, line.after))?;
         }
     }
     if let Some(package) = &outcome.package {
         let files = package.manifest.files.len();
-        ui::println(&format!("\n{}", package.zip.display()));
-        ui::println(&format!("  {} in {files} files", ui::bytes(package.size)));
-        ui::println(&format!("  SHA-256 {}", package.sha256));
+        ui::println(&format!("\n{}", package.zip.display()))?;
+        ui::println(&format!("  {} in {files} files", ui::bytes(package.size)))?;
+        ui::println(&format!("  SHA-256 {}", package.sha256))?;
         if let BuildRecord::Quick { members, proven, .. } = &package.manifest.build {
             let proof = if *proven {
                 "after each was reproduced from stock settings"
@@ -268,11 +268,12 @@ fn print(options: &Options, outcome: &Outcome) {
             ui::println(&format!(
                 "  {} archive members rebuilt, {proof}; the rest is stock",
                 members.len()
-            ));
+            ))?;
         }
     } else if let Some(tree) = &outcome.tree {
-        ui::println(&format!("\nbuilt and checked, not packed: {}", tree.display()));
+        ui::println(&format!("\nbuilt and checked, not packed: {}", tree.display()))?;
     } else if let Some(root) = &outcome.root {
-        ui::println(&format!("\nsources: {}", root.display()));
+        ui::println(&format!("\nsources: {}", root.display()))?;
     }
+    Ok(())
 }

@@ -31,9 +31,9 @@ impl Compare {
     pub fn run(self) -> Result<()> {
         let comparison = trees::compare(&self.left, &self.right)?;
         if self.json {
-            ui::println(&serde_json::to_string_pretty(&comparison)?);
+            ui::println(&serde_json::to_string_pretty(&comparison)?)?;
         } else {
-            print(&comparison);
+            print(&comparison)?;
         }
         if comparison.same {
             return Ok(());
@@ -46,7 +46,7 @@ impl Compare {
     }
 }
 
-fn print(comparison: &Comparison) {
+fn print(comparison: &Comparison) -> Result<()> {
     let mut table = ui::table(&[
         "folder",
         "same bytes",
@@ -61,7 +61,7 @@ fn print(comparison: &Comparison) {
             differing(folder).len().to_string(),
         ]);
     }
-    ui::println(&table.to_string());
+    ui::println(&table.trim_fmt())?;
     let lines = comparison.folders.values().flat_map(differing);
     let left = comparison
         .only_left
@@ -72,11 +72,12 @@ fn print(comparison: &Comparison) {
         .iter()
         .map(|path| format!("{path}: only in the second"));
     for line in lines.chain(left).chain(right) {
-        ui::println(&line);
+        ui::println(&line)?;
     }
     if comparison.same {
-        ui::println("code, data and all other files agree");
+        ui::println("code, data and all other files agree")?;
     }
+    Ok(())
 }
 
 /// A line for everything that differs.

@@ -66,9 +66,9 @@ impl Demo {
         bar.finish();
         let played = played?;
         if self.json {
-            ui::println(&serde_json::to_string_pretty(&played)?);
+            ui::println(&serde_json::to_string_pretty(&played)?)?;
         } else {
-            ui::println(&shown(&played, &engine));
+            ui::println(&shown(&played, &engine))?;
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ struct Preview {
 pub(super) fn show(pins: &Pins, options: &Options, json: bool) -> Result<()> {
     let preview = preview(pins, options)?;
     if json {
-        ui::println(&serde_json::to_string_pretty(&preview)?);
+        ui::println(&serde_json::to_string_pretty(&preview)?)?;
         return Ok(());
     }
     let mut table = ui::table(&["source", "pinned as", "commit", "from"]);
@@ -48,16 +48,16 @@ pub(super) fn show(pins: &Pins, options: &Options, json: bool) -> Result<()> {
             &source.address,
         ]);
     }
-    ui::println(&format!("{}\n", table.trim_fmt()));
+    ui::println(&format!("{}\n", table.trim_fmt()))?;
     for change in &preview.changes {
-        ui::println(&format!("would change {change}"));
+        ui::println(&format!("would change {change}"))?;
     }
-    ui::println(&format!("would use    {}", preview.work_dir.display()));
+    ui::println(&format!("would use    {}", preview.work_dir.display()))?;
     if let Some(engine) = &preview.engine {
-        ui::println(&format!("would run    {engine}"));
+        ui::println(&format!("would run    {engine}"))?;
     }
     if let Some(package) = &preview.package {
-        ui::println(&format!("would pack   {}", package.display()));
+        ui::println(&format!("would pack   {}", package.display()))?;
     }
     Ok(())
 }

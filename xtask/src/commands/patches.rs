@@ -82,9 +82,9 @@ impl Patches {
     fn print(&self, value: &impl Serialize, text: String) -> Result<()> {
         if self.json {
             let json = serde_json::to_string_pretty(value).context("writing JSON")?;
-            ui::println(&json);
+            ui::println(&json)?;
         } else {
-            ui::print(&text);
+            ui::print(&text)?;
         }
         Ok(())
     }

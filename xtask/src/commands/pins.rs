@@ -73,9 +73,9 @@ impl PinsCommand {
                 unpinned: release::unpinned(&pins),
                 data_dir: data_dir.as_ref(),
             };
-            ui::println(&serde_json::to_string_pretty(&answer)?);
+            ui::println(&serde_json::to_string_pretty(&answer)?)?;
         } else {
-            ui::println(&tables(&pins, &self.release.chip, data_dir.as_ref()));
+            ui::println(&tables(&pins, &self.release.chip, data_dir.as_ref()))?;
         }
         Ok(())
     }

@@ -51,9 +51,9 @@ impl Container {
         }
         if down.is_empty() {
             bail!(
-                "no container engine: {} is not on the PATH. {}, or build without a container by `--engine host`; \
+                "no container engine: no {} on the PATH; {}, or build without a container by `--engine host`; \
                  `cargo xtask demo` needs none",
-                names.join(" nor "),
+                names.join(" and no "),
                 install_hint(caller.os)
             );
         }

@@ -10,11 +10,12 @@ use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
 use super::manifest::{self, FileRecord};
+use crate::exit::Refusal;
 
 /// Size and SHA-256 of every file below `root` but the manifest at its top, sorted by path in byte order.
 ///
 /// # Errors
-/// A symbolic link, a device or the like, and a name that is not UTF-8: each by its name.
+/// [`Refusal::Check`] for a symbolic link, a device or the like; a name that is not UTF-8: each by its name.
 pub fn records(root: &Path) -> Result<Vec<FileRecord>> {
     let mut paths = paths(root)?;
     paths.retain(|(name, _)| name != manifest::FILE_NAME);
@@ -41,10 +42,10 @@ pub(crate) fn paths(root: &Path) -> Result<Vec<(String, PathBuf)>> {
             } else {
                 "not a regular file"
             };
-            bail!(
+            bail!(Refusal::Check(format!(
                 "{} is {kind}; a libraries tree holds plain files only",
                 entry.path().display()
-            );
+            )));
         }
         paths.push((relative(root, entry.path())?, entry.into_path()));
     }
@@ -149,7 +150,9 @@ mod tests {
         use std::os::unix::ffi::OsStrExt;
         let dir = tree();
         std::os::unix::fs::symlink("b.a", dir.path().join("lib/link.a")).unwrap();
-        let error = records(dir.path()).unwrap_err().to_string();
+        let error = records(dir.path()).unwrap_err();
+        assert_eq!(crate::exit::code(&error), 3);
+        let error = error.to_string();
         assert!(
             error.contains("link.a") && error.contains("symbolic link"),
             "{error}"

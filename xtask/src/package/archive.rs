@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
-use zip::result::ZipResult;
+use zip::result::{ZipError, ZipResult};
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 use super::compress::{Packed, hex};
@@ -103,13 +103,14 @@ impl<W: Write + Seek> Archive<W> {
         let mut stream = Cursor::new(header).chain(&*packed.data);
         let entry = zip::read::read_zipfile_from_stream(&mut stream)?.context("no local header")?;
         self.zip
-            .raw_copy_file_touch(entry, DateTime::DEFAULT, Some(mode))?;
+            .raw_copy_file_touch(entry, DateTime::DEFAULT, Some(mode))
+            .map_err(plain)?;
         Ok(())
     }
 
     /// Writes the central directory; gives the file back, flushed to the system but not synced.
     pub(super) fn finish(self) -> Result<(W, Written)> {
-        let (buffer, sha256, size) = self.zip.finish()?.into_parts();
+        let (buffer, sha256, size) = self.zip.finish().map_err(plain)?.into_parts();
         ensure!(!self.void.0.get(), "the zip is not whole after an error");
         let out = buffer.into_inner().map_err(io::IntoInnerError::into_error)?;
         let written = Written {
@@ -118,6 +119,14 @@ impl<W: Write + Seek> Archive<W> {
             entries: self.entries,
         };
         Ok((out, written))
+    }
+}
+
+/// The error of the system itself, where the zip crate only wraps it: it says no more, and would say it twice.
+fn plain(error: ZipError) -> anyhow::Error {
+    match error {
+        ZipError::Io(error) => error.into(),
+        other => other.into(),
     }
 }
 
@@ -231,7 +240,7 @@ impl<W: Write> Write for Hashing<W> {
         if self.void.get() {
             Ok(())
         } else {
-            self.inner.flush()
+            self.inner.flush().inspect_err(|_| self.void.set(true))
         }
     }
 }
@@ -240,7 +249,7 @@ impl<W: Seek> Seek for Hashing<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         // The zip crate asks for its position at each entry; a real seek would flush the buffer each time.
         if to != SeekFrom::Current(0) && !self.void.get() {
-            self.position = self.inner.seek(to)?;
+            self.position = self.inner.seek(to).inspect_err(|_| self.void.set(true))?;
         }
         Ok(self.position)
     }
@@ -349,6 +358,19 @@ mod tests {
         assert!(added.is_err() && full.finish().is_err());
         // Once by the entry; once more by the buffer, which gives its rest to the disk when it goes.
         assert!(refused.get() <= 2, "{refused:?}");
+
+        // What fits the buffer reaches the disk, and is refused, only as the archive is finished.
+        let (taken, refused) = (Cell::new(0), Cell::new(0));
+        let mut small = Archive::new(Small {
+            room: 10,
+            taken: &taken,
+            refused: &refused,
+        });
+        let packed_small = Packer::new(Effort::Fast).unwrap().bytes(b"small").unwrap();
+        small.add("r/a".to_owned(), 0o644, &packed_small).unwrap();
+        let error = format!("{:#}", small.finish().err().unwrap());
+        assert!(refused.get() <= 2, "{refused:?}");
+        assert_eq!(error, io::Error::from(io::ErrorKind::StorageFull).to_string());
 
         let (taken, refused) = (Cell::new(0), Cell::new(0));
         let (unfinished, added) = archive(usize::MAX, &taken, &refused);

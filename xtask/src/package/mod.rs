@@ -86,6 +86,26 @@ pub fn pack(built: &BuiltLibs, out: &Path, effort: Effort, report: Report<'_>) -
     pack_with(&RealDisk, &pool, built, out, effort, report)
 }
 
+/// Sees that the output folder is there and takes files, so that a build of hours does not end at one that does not.
+///
+/// # Errors
+/// It cannot be made, or written into.
+pub fn make_ready(out: &Path) -> Result<()> {
+    let ready = fs::create_dir_all(out).and_then(|()| {
+        tempfile::Builder::new()
+            .prefix(".xtask-")
+            .suffix(".part")
+            .tempfile_in(out)
+            .map(drop)
+    });
+    ready.with_context(|| {
+        format!(
+            "{} cannot take the package; choose another output folder with --out",
+            out.display()
+        )
+    })
+}
+
 /// [`pack`] on a given disk and threads.
 fn pack_with(
     disk: &dyn Disk,

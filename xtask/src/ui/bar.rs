@@ -125,7 +125,7 @@ impl Bar {
         if self.live {
             self.bar.println(text);
         } else {
-            eprintln!("{text}");
+            super::note(text);
         }
     }
 }

@@ -4,8 +4,9 @@ mod bar;
 
 pub use bar::Bar;
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
+use anyhow::{Context, Result};
 use comfy_table::{ContentArrangement, Table, presets};
 
 /// A table without frames, aligned, with a header; wrapped only on a terminal.
@@ -18,17 +19,31 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
-/// Prints to standard output; a closed pipe ends the output, not the program.
-pub fn print(text: &str) {
+/// Prints to standard output; a reader that has gone away (`| head`) ends the output, not the program.
+///
+/// # Errors
+/// The output cannot be written, for example to a file on a full disk.
+pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
-        tracing::debug!("standard output is closed");
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("writing the result to standard output")
+        }
+        _ => Ok(()),
     }
 }
 
 /// [`print()`] with a line end.
-pub fn println(text: &str) {
-    print(&format!("{text}\n"));
+///
+/// # Errors
+/// As [`print()`].
+pub fn println(text: &str) -> Result<()> {
+    print(&format!("{text}\n"))
+}
+
+/// Prints a line to standard error. Where that cannot be written there is nobody left to tell.
+pub fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Bytes as a person reads them, for example `70.1 MB` (powers of ten, as in download pages).

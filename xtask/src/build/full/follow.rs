@@ -50,7 +50,11 @@ impl<'a> Follow<'a> {
     /// A line with which build.sh or our job begins something.
     fn mark(&mut self, text: &str) {
         const BUILDS: [&str; 3] = ["Build IDF-Libs:", "Build BootLoader:", "Build Memory Variant:"];
-        const JOB: [&str; 2] = ["Install ESP-IDF's tools", "Set up ESP-IDF's environment"];
+        const JOB: [&str; 3] = [
+            "Install ESP-IDF's tools",
+            "Set up ESP-IDF's environment",
+            "Run build.sh",
+        ];
         if BUILDS.iter().any(|begin| text.starts_with(begin)) {
             // build.sh runs them in the order of builds.json; one beyond its list keeps upstream's own words.
             let name = self
@@ -147,6 +151,7 @@ Executing action: srmodels_bin
                 "step Install ESP-IDF's tools",
                 "detail Downloading xtensa-esp-elf.tar.xz",
                 "step Set up ESP-IDF's environment",
+                "step Run build.sh",
                 "step build 1 of 3: the libraries and memory variant qio_qspi",
                 "1/2",
                 "detail log.c.obj",

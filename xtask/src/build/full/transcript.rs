@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 use anyhow::{Result, anyhow};
 use fs_err as fs;
@@ -74,7 +75,7 @@ impl Transcript {
                 "interrupted in `{title}`; what is in the caches stays usable, run the same command again to go on (log: {log})"
             ),
             Ended::Status(status) => {
-                let cause = self.causes.cause().or_else(|| killed(status.code()));
+                let cause = self.causes.cause().or_else(|| killed(status));
                 let last: Vec<&str> = self.last.iter().map(String::as_str).collect();
                 anyhow!(
                     "{}\n  whole log: {log}",
@@ -85,9 +86,13 @@ impl Transcript {
     }
 }
 
-/// A shell's status for a program that was killed, where nothing in the log says why.
-fn killed(status: Option<i32>) -> Option<Cause> {
-    (status == Some(137)).then(|| Cause {
+/// The cause where the job, or a program that its shell ran (status 137), was killed and nothing in the log says why.
+fn killed(status: ExitStatus) -> Option<Cause> {
+    #[cfg(unix)]
+    let by_signal = std::os::unix::process::ExitStatusExt::signal(&status) == Some(9);
+    #[cfg(not(unix))]
+    let by_signal = false;
+    (by_signal || status.code() == Some(137)).then(|| Cause {
         what: "it was killed, most likely because memory ran out".to_owned(),
         advice: "close other programs, or give the engine's virtual machine more memory",
         line: String::new(),
@@ -141,6 +146,20 @@ mod tests {
              cause: a program is missing: jq (./build.sh: line 9: jq: command not found)\n  next: install it"
         );
         assert!(message("x", "y", &[], None).contains("not recognised"));
-        assert!(killed(Some(137)).unwrap().what.contains("memory"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_job_or_a_program_of_it_that_was_killed_ran_out_of_memory() {
+        use std::os::unix::process::ExitStatusExt;
+        // As wait(2) gives them: a signal in the low byte, an exit status in the next.
+        for raw in [9, 137 << 8] {
+            assert!(killed(ExitStatus::from_raw(raw)).unwrap().what.contains("memory"));
+        }
+        assert!(
+            [15, 1 << 8]
+                .iter()
+                .all(|raw| killed(ExitStatus::from_raw(*raw)).is_none())
+        );
     }
 }

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use crate::exit::Refusal;
 use crate::release::{Pins, versions_txt};
 
 /// Compares the content of the versions.txt of a build with the pins. Gives what is worth a warning: components that the
 /// pins did not hold.
 ///
 /// # Errors
-/// Every source at another commit, and every managed component of another version than its pin.
+/// [`Refusal::Check`] with every source at another commit, and every managed component of another version than its pin.
 pub(super) fn compare(pins: &Pins, text: &[u8], file: &Path) -> Result<Vec<String>> {
     let built = versions_txt::parse(text, file.display())?;
     let mut wrong = Vec::new();
@@ -43,11 +44,11 @@ pub(super) fn compare(pins: &Pins, text: &[u8], file: &Path) -> Result<Vec<Strin
         }
     }
     if !wrong.is_empty() {
-        bail!(
+        bail!(Refusal::Check(format!(
             "upstream built something else than what is pinned: {}; remove `managed_components` and `dependencies.lock` \
              in the work tree and run again",
             wrong.join("; ")
-        );
+        )));
     }
     Ok(warnings)
 }
@@ -95,7 +96,9 @@ mod tests {
             .replace("aaf47ab", "bbf47ab")
             .replace("0.6.0~1", "0.6.1")
             .replace("arduino: 0a7b3353", "arduino: 1a7b3353");
-        let error = compared(&built).unwrap_err().to_string();
+        let error = compared(&built).unwrap_err();
+        assert_eq!(crate::exit::code(&error), 3);
+        let error = error.to_string();
         for part in [
             "lib-builder is at bbf47ab, pinned is aaf47ab",
             "arduino is at 1a7b3353",
