@@ -58,7 +58,7 @@ fn folder(test: &str, variable: &str) -> Option<PathBuf> {
         .map(PathBuf::from)
         .filter(|path| path.exists());
     if found.is_none() {
-        testing::skipped(test, &format!("{variable} names nothing that is there"));
+        testing::unasked(test, &format!("{variable} names nothing that is there"));
     }
     found
 }
