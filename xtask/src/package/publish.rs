@@ -181,7 +181,7 @@ impl<'d> Folder<'d> {
             let ours = name
                 .to_str()
                 .is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".part"));
-            if ours && entry.file_type()?.is_file() && !is_held(&entry.path()) {
+            if ours && entry.file_type()?.is_file() && is_left(&entry.path()) {
                 tracing::info!("removing {}, which a killed run left", entry.path().display());
                 remove_or_log(self.disk, &entry.path());
             }
@@ -190,12 +190,10 @@ impl<'d> Folder<'d> {
     }
 }
 
-/// Whether a running process holds the lock on the file.
-fn is_held(path: &Path) -> bool {
-    match File::options().read(true).write(true).open(path) {
-        Ok(file) => matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)),
-        Err(_) => false,
-    }
+/// Whether no running process holds the lock on the file, as far as the file system can tell.
+fn is_left(path: &Path) -> bool {
+    let file = File::options().read(true).write(true).open(path);
+    file.is_ok_and(|file| file.try_lock().is_ok())
 }
 
 /// A file under its temporary name; removed when dropped, unless published.
