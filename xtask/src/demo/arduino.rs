@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use serde_json::json;
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 use walkdir::WalkDir;
 use zip::write::SimpleFileOptions;
 
 use super::content;
+use crate::digest::sha256;
 use crate::libs::files;
 use crate::names::{Chip, CoreVersion};
 
@@ -118,10 +119,7 @@ fn official_zip(stock: &Path, root: &str) -> Result<Vec<u8>> {
 /// The package index, and the extract of it that stands with the installed core.
 fn write_index(data: &Path, release: &Release<'_>, name: &str, zip: &[u8]) -> Result<()> {
     let (core, tool) = (release.core.to_string(), release.chip.tool_name());
-    let hash: String = Sha256::digest(zip)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = sha256(zip);
     let depends = |name: &str, version: &str| json!({"packager": "esp32", "name": name, "version": version});
     let mut dependencies = vec![depends(&tool, &core)];
     let mut tools = vec![json!({"name": tool, "version": core, "systems": [{

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::digest::hex;
 use anyhow::{Context, Result};
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
@@ -44,7 +45,7 @@ pub fn key() -> String {
         hash.update(format!("{path} {}\n", content.len()));
         hash.update(content);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hash.finalize())
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The demonstration's folder: what stands where in it, and what an earlier run left.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -8,6 +7,7 @@ use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Refusal;
+use crate::whole_file;
 use crate::workdir::{Lock, WorkDir};
 
 /// Marks a folder as a demonstration's, from before anything else is made in it.
@@ -120,15 +120,7 @@ impl Folder {
     }
 
     fn record(&self, text: &str) -> Result<()> {
-        let path = self.root.join(RECORD);
-        let mut file = tempfile::NamedTempFile::new_in(&self.root)
-            .with_context(|| format!("writing {}", path.display()))?;
-        file.write_all(text.as_bytes())
-            .and_then(|()| file.as_file().sync_all())
-            .with_context(|| format!("writing {}", path.display()))?;
-        file.persist(&path)
-            .with_context(|| format!("writing {}", path.display()))?;
-        Ok(())
+        whole_file::replace(&self.root.join(RECORD), text.as_bytes())
     }
 }
 

@@ -8,6 +8,7 @@ use xshell::{Shell, cmd};
 
 use super::container::Container;
 use super::run::{Ended, stream};
+use crate::digest::hex;
 use crate::progress::{Event, Report};
 
 const CONTAINERFILE: &str = include_str!("../../Containerfile");
@@ -56,13 +57,7 @@ impl Image {
                 hash.update(CONTAINERFILE);
                 hash.update([0]);
                 hash.update(base);
-                let hash: String = hash
-                    .finalize()
-                    .iter()
-                    .take(6)
-                    .map(|byte| format!("{byte:02x}"))
-                    .collect();
-                format!("localhost/xip-build:{hash}")
+                format!("localhost/xip-build:{}", &hex(&hash.finalize())[..12])
             }
         }
     }

@@ -1,17 +1,18 @@
 //! A whole file from a server, in place only once its checksum was compared.
 
 use std::ffi::OsString;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use fs_err as fs;
 use reqwest::StatusCode;
 use reqwest::header::CONTENT_RANGE;
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 
 use super::ranges::part;
 use super::{Failure, Http, copy, parse};
+use crate::digest::sha256_file;
 use crate::progress::{Event, Report};
 
 impl Http {
@@ -26,20 +27,20 @@ impl Http {
         let folder = target.parent().context("a download needs a folder")?;
         fs::create_dir_all(folder)?;
         let _lock = lock(folder, report)?;
-        if target.is_file() && sha256_file(target)? == sha256 {
+        if target.is_file() && sha256_file(target)?.1 == sha256 {
             return Ok(0);
         }
         let part = part_of(target);
         let continued = fs::metadata(&part).is_ok_and(|found| found.len() > 0);
         let mut fetched = self.fetch_to(url, &part, report)?;
-        let mut actual = sha256_file(&part)?;
+        let mut actual = sha256_file(&part)?.1;
         if actual != sha256 && continued {
             report(Event::Note(
                 "the download begun by an earlier run does not fit; fetching it anew",
             ));
             fs::remove_file(&part)?;
             fetched += self.fetch_to(url, &part, report)?;
-            actual = sha256_file(&part)?;
+            actual = sha256_file(&part)?.1;
         }
         if actual != sha256 {
             fs::remove_file(&part)?;
@@ -164,25 +165,4 @@ fn lock(folder: &Path, report: Report<'_>) -> Result<fs::File> {
         .lock()
         .with_context(|| format!("locking {}", path.display()))?;
     Ok(lock)
-}
-
-/// SHA-256 of a file, in lower-case hex.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn sha256_file(path: &Path) -> Result<String> {
-    let mut file = fs::File::open(path)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 128 * 1024];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hasher.finalize())),
-            count => hasher.update(&buffer[..count]),
-        }
-    }
-}
-
-/// Bytes in lower-case hex.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,13 +1,13 @@
-use super::download::{hex, sha256_file};
 use super::test_server::{Answer, Site, cutting};
 use super::*;
+use crate::digest::{sha256, sha256_file};
 
 use std::io::{Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
 use fs_err as fs;
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 
 const QUICKLY: Retry = Retry {
     attempts: 3,
@@ -26,7 +26,7 @@ fn content(length: usize) -> Arc<Vec<u8>> {
 }
 
 fn sum(content: &[u8]) -> String {
-    hex(&Sha256::digest(content))
+    sha256(content)
 }
 
 fn site(answer: Answer) -> Site {
@@ -253,7 +253,7 @@ fn a_download_is_kept_and_not_repeated() {
         .unwrap();
     assert_eq!((fetched, *seen.lock().unwrap()), (300_000, 300_000));
     folder.holds_only(&content);
-    assert_eq!(sha256_file(&folder.target).unwrap(), sum(&content));
+    assert_eq!(sha256_file(&folder.target).unwrap().1, sum(&content));
     let again = http()
         .download(&site.url("/f"), &folder.target, &sum(&content), SILENT)
         .unwrap();

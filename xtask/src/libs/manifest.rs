@@ -7,7 +7,6 @@ use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
-use super::files;
 use crate::names::{Chip, CoreVersion};
 
 /// Name of the manifest inside a libraries tree.
@@ -70,11 +69,6 @@ impl Manifest {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
         Ok(text)
-    }
-
-    /// Writes the manifest to `path`; a file there is replaced in one step.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        files::replace(path, self.to_json()?.as_bytes())
     }
 }
 
@@ -179,28 +173,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back_and_has_one_form() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(FILE_NAME);
-        fs::write(&path, "an older one").unwrap();
-        manifest().write(&path).unwrap();
-        assert_eq!(Manifest::read(&path).unwrap(), manifest());
-        let text = fs::read_to_string(&path).unwrap();
+        let text = manifest().to_json().unwrap();
+        assert_eq!(Manifest::from_json(&text).unwrap(), manifest());
         assert!(text.ends_with("}\n") && !text.contains('\r'), "{text}");
         assert!(text.find("a__b").unwrap() < text.find("espressif__cbor").unwrap());
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let fresh = dir.path().join("fresh.json");
-            manifest().write(&fresh).unwrap();
-            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-            assert_eq!(mode(&fresh), mode(&path), "as open as a file written plainly");
-            fs::remove_file(fresh).unwrap();
-        }
-        assert_eq!(
-            fs::read_dir(dir.path()).unwrap().count(),
-            1,
-            "no temporary file stays"
-        );
     }
 
     #[test]

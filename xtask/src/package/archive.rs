@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 use zip::result::{ZipError, ZipResult};
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
-use super::compress::{Packed, hex};
+use super::compress::Packed;
+use crate::digest::hex;
 
 /// The earliest time that a zip can hold, 1980-01-01 00:00:00, as its date field: (year - 1980, month, day).
 const EPOCH_DATE: u16 = (1 << 5) | 1;

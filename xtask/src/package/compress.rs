@@ -6,10 +6,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use fs_err::File;
 use libdeflater::{CompressionLvl, Compressor};
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 use zip::CompressionMethod;
 
 use super::Effort;
+use crate::digest::sha256;
 
 /// A file, hashed and compressed.
 #[derive(Debug)]
@@ -74,17 +75,12 @@ impl Packer {
         };
         Ok(Packed {
             crc32: libdeflater::crc32(bytes),
-            sha256: hex(&Sha256::digest(bytes)),
+            sha256: sha256(bytes),
             size,
             method,
             data: data.into(),
         })
     }
-}
-
-/// Lower-case hex.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 use std::sync::Mutex;
 
 use fs_err::File;
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 use zip::ZipArchive;
 
 use super::*;
@@ -90,7 +90,7 @@ fn published() -> Vec<String> {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    compress::hex(&Sha256::digest(bytes))
+    crate::digest::sha256(bytes)
 }
 
 fn pool(threads: usize) -> rayon::ThreadPool {

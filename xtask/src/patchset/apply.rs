@@ -9,9 +9,9 @@ use fs_err as fs;
 use super::inject::{self, Conflict, Wish};
 use super::layers::Stack;
 use super::{Applied, AppliedLine, PatchSet, Replace, SetLine, Verdict, nearest, refuse};
-use crate::libs::files;
 use crate::libs::layout::Layout;
 use crate::names::Chip;
+use crate::whole_file;
 
 /// What applying a set will write.
 struct Plan {
@@ -32,7 +32,7 @@ impl PatchSet {
     pub fn apply(&self, lib_builder: &Path, chip: &Chip) -> Result<Applied> {
         let plan = self.prepare(lib_builder, chip)?;
         for (path, text) in &plan.texts {
-            files::replace(path, text.as_bytes())?;
+            whole_file::replace(path, text.as_bytes())?;
         }
         Ok(plan.applied)
     }

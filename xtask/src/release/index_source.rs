@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use fs_err as fs;
 use reqwest::Url;
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 
 use super::index::{Archive, Index};
 use super::tried::Tried;
-use super::{Request, write_atomically};
+use super::{Request, keep};
+use crate::digest::sha256;
 use crate::exit::Refusal;
-use crate::http::download::hex;
 use crate::http::{self, Http};
 use crate::progress::{Event, Report};
 
@@ -113,7 +113,7 @@ fn fetch(url: &str, kept: &Path, http: &Http, report: Report<'_>) -> Result<Inde
          give --versions FILE or --index PATH to do without the network",
     )?;
     let index = Index::parse(&content, url)?;
-    write_atomically(kept, &content)?;
+    keep(kept, &content)?;
     report(Event::Note(&format!(
         "package index: {} bytes from {url}",
         content.len()
@@ -147,7 +147,7 @@ fn does_not_name(request: &Request<'_>, index: &Index) -> String {
 
 /// Where a fetched index is kept for later runs, one file an address.
 fn kept_index(request: &Request<'_>, url: &str) -> PathBuf {
-    let name = hex(&Sha256::digest(url.as_bytes())[..6]);
+    let name = sha256(url.as_bytes())[..12].to_owned();
     request.downloads.join(format!("package-index-{name}.json"))
 }
 

@@ -19,6 +19,7 @@ use crate::exit::Refusal;
 use crate::http::Http;
 use crate::names::{Chip, CoreVersion};
 use crate::progress::Report;
+use crate::whole_file;
 use tried::Tried;
 use versions_txt::Versions;
 
@@ -196,18 +197,10 @@ fn supported(core: &CoreVersion) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file that is there whole or not at all.
-fn write_atomically(path: &Path, content: &[u8]) -> Result<()> {
-    let folder = path.parent().context("a file needs a folder")?;
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)
-        .with_context(|| format!("making a temporary file in {}", folder.display()))?;
-    file.write_all(content)
-        .and_then(|()| file.as_file().sync_all())
-        .with_context(|| format!("writing {}", path.display()))?;
-    file.persist(path)
-        .with_context(|| format!("writing {}", path.display()))?;
-    Ok(())
+/// Keeps a fetched file for later runs.
+fn keep(path: &Path, content: &[u8]) -> Result<()> {
+    fs::create_dir_all(path.parent().context("a file needs a folder")?)?;
+    whole_file::replace(path, content)
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use fs_err as fs;
 use super::index::Archive;
 use super::tried::Tried;
 use super::versions_txt::{self, Versions};
-use super::{Origin, Request, write_atomically};
+use super::{Origin, Request, keep};
+use crate::digest::sha256_file;
 use crate::http::Http;
-use crate::http::download::sha256_file;
 use crate::progress::{Event, Report};
 
 /// Most bytes that reading by ranges may take: some ten times what the largest official zip needs. A server whose
@@ -63,7 +63,7 @@ fn from_zip_at_hand(
             tried.add(format!("{}: not there", path.display()));
             continue;
         }
-        if sha256_file(&path)? != archive.sha256 {
+        if sha256_file(&path)?.1 != archive.sha256 {
             let text = format!("{}: its checksum is not the package index's", path.display());
             report(Event::Note(&text));
             tried.add(text);
@@ -132,7 +132,7 @@ fn by_ranges(
         }
     };
     let versions = versions_txt::parse(&text, format_args!("versions.txt in {}", archive.url))?;
-    write_atomically(&kept_text(request, archive), &text)?;
+    keep(&kept_text(request, archive), &text)?;
     Ok(Some((versions, origin(archive, file.fetched(), None))))
 }
 

@@ -3,12 +3,12 @@ use super::*;
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use crate::digest::sha256;
 use crate::exit;
-use crate::http::download::hex;
 use crate::http::test_server::{Answer, Site, cutting};
 use crate::progress::Event;
 use crate::testing::shared;
@@ -142,7 +142,7 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
 }
 
 fn index_of(url: &str, zip: &[u8], size: usize) -> Vec<u8> {
-    let sum = hex(&Sha256::digest(zip));
+    let sum = sha256(zip);
     let tool = |version: &str| {
         serde_json::json!({"name": "esp32s3-libs", "version": version, "systems": [{
             "host": "x86_64-pc-linux-gnu", "url": url, "archiveFileName": "esp32s3-libs-3.3.12.zip",

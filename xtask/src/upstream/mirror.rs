@@ -15,6 +15,7 @@ use git2::{Oid, Repository, RepositoryInitOptions};
 use sha2::{Digest, Sha256};
 
 use super::content;
+use crate::digest::hex;
 use crate::progress::{Event, Report};
 use crate::release::SourcePin;
 use crate::workdir::{Lock, WorkDir};
@@ -189,7 +190,7 @@ fn pin_ref(commit: Oid) -> String {
 
 fn resolved_ref(pin: &SourcePin) -> String {
     let names = Sha256::digest(pin.refs.join("\n"));
-    format!("refs/resolved/{}-{}", pin.commit, &super::hex(&names)[..12])
+    format!("refs/resolved/{}-{}", pin.commit, &hex(&names)[..12])
 }
 
 fn lock(work: &WorkDir, name: &str, report: Report<'_>) -> Result<Lock> {

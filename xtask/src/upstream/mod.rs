@@ -23,11 +23,12 @@ mod worktree;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde::Serialize;
 
 use crate::progress::{Event, Report};
 use crate::release::Pins;
+use crate::whole_file;
 use crate::workdir::{Lock, WorkDir};
 use fetch::{Fetcher, Fetchers};
 use stock::Stock;
@@ -213,20 +214,5 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if fs_err::read(path).is_ok_and(|found| found == bytes) {
         return Ok(());
     }
-    let dir = path.parent().context("a file has a folder")?;
-    let mut file = tempfile::Builder::new()
-        .prefix("tmp_")
-        .tempfile_in(dir)
-        .with_context(|| format!("writing {}", path.display()))?;
-    file.write_all(bytes)
-        .and_then(|()| file.as_file().sync_all())
-        .with_context(|| format!("writing {}", path.display()))?;
-    file.persist(path)
-        .with_context(|| format!("writing {}", path.display()))?;
-    Ok(())
-}
-
-/// Lower-case hex digits.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    whole_file::replace(path, bytes)
 }

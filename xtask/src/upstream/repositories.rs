@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
+use crate::digest::{hex, sha256};
 use crate::release::{Origin, Pins, SourcePin};
 
 /// A repository that `versions.txt` pins.
@@ -125,7 +126,7 @@ pub(super) fn tree_key(pins: &Pins) -> String {
         hash.update(format!("component {} {:?}\n", pin.name, pin.version));
     }
     let core = pins.core.as_ref().map_or("pins".to_owned(), ToString::to_string);
-    format!("{core}-{}", &super::hex(&hash.finalize())[..12])
+    format!("{core}-{}", &hex(&hash.finalize())[..12])
 }
 
 /// The folder name of a repository's mirror, without `.git`: the pinned name, or one made from the address.
@@ -152,7 +153,7 @@ pub(super) fn mirror_name(url: &str) -> String {
         })
         .take(60)
         .collect();
-    format!("{slug}-{}", &super::hex(&Sha256::digest(url))[..8])
+    format!("{slug}-{}", &sha256(url.as_bytes())[..8])
 }
 
 #[cfg(test)]

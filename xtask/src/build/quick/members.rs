@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 
 use super::archive::Archive;
 use super::compare;
 use super::targets::Target;
+use crate::digest::sha256;
 use crate::libs::manifest::MemberRecord;
 use crate::progress::{Event, Report};
 
@@ -58,11 +59,4 @@ pub(super) fn replace(
         archives: new.into_iter().map(rewrite).collect::<Result<_>>()?,
         members,
     })
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }

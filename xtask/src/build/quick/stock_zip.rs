@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 
-use crate::libs::files;
+use crate::digest::sha256_file;
 use crate::progress::{Event, Report};
 use crate::workdir::WorkDir;
 
@@ -19,7 +19,7 @@ const COMPLETE: &str = "complete";
 /// No zip; more than one root entry; an entry that leads elsewhere, or is a link.
 pub(super) fn unpack(zip: &Path, work: &WorkDir, report: Report<'_>) -> Result<PathBuf> {
     let context = || format!("reading {}", zip.display());
-    let (_, digest) = files::hash(zip).with_context(context)?;
+    let (_, digest) = sha256_file(zip).with_context(context)?;
     let folder = work.root().join("stock").join(&digest[..16]);
     if !folder.join(COMPLETE).is_file() {
         report(Event::Step("unpack the stock libraries"));

@@ -28,7 +28,7 @@ fn a_pack_cut_in_the_middle_leaves_nothing_that_counts() {
     const TEST: &str = "a_pack_cut_in_the_middle_leaves_nothing_that_counts";
     let forge = Forge::new();
     let idf = forge.repo("espressif/esp-idf");
-    let digest = |number: u32| hex(&sha2::Sha256::digest(number.to_le_bytes()));
+    let digest = |number: u32| crate::digest::sha256(&number.to_le_bytes());
     let text: String = (0..1_000).map(digest).collect();
     let bulky = commit(&idf, "release/v5.1", &[("idf.txt", Node::File(text.as_bytes()))]);
     let mut pins = pins(&forge);
