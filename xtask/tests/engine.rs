@@ -322,6 +322,26 @@ fn ctrl_c_ends_a_host_job_and_its_children() {
 }
 
 #[test]
+fn a_host_job_does_not_outlive_a_run_that_is_killed() {
+    if !Path::new("/proc/self").exists() {
+        return testing::skipped("a_host_job_does_not_outlive_a_run_that_is_killed", "needs /proc");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(dir.path()).unwrap();
+    let mut child = helper("helper_sleeps", "host", &root).spawn().unwrap();
+    let ready = root.join("work/ready");
+    wait_for("the job", || {
+        fs::read_to_string(&ready).is_ok_and(|text| text.ends_with('\n'))
+    });
+    let sleeper = fs::read_to_string(&ready).unwrap().trim().to_owned();
+    let alive = || Path::new("/proc").join(&sleeper).join("stat").exists() && !is_zombie(&sleeper);
+    assert!(alive());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for("the end of the job's child", || !alive());
+}
+
+#[test]
 fn files_belong_to_the_user_who_calls_a_rootful_docker() {
     const TEST: &str = "files_belong_to_the_user_who_calls_a_rootful_docker";
     const USER: u32 = 4321;

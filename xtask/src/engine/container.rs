@@ -130,7 +130,7 @@ impl Container {
             program: self.program.clone(),
             name,
         };
-        run(command, &target, sink)
+        run(command, std::process::Stdio::null(), &target, sink)
     }
 
     /// Ends containers that still work in `folder`: those of a tool that was killed. The caller holds the folder's lock, so

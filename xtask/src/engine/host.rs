@@ -1,6 +1,7 @@
 //! No container: the job runs on this machine, with nothing of the caller's environment but what a build cannot do without.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
@@ -20,6 +21,14 @@ const KEPT: [&str; 8] = [
     "SSL_CERT_DIR",
     "REQUESTS_CA_BUNDLE",
 ];
+
+/// Runs its arguments without input, and ends their whole process group when its own input ends without a line: the
+/// run that started it was killed, and what goes on writing would spoil the next run's work tree.
+const WATCHED: &str = "\
+exec 3<&0 </dev/null
+(read -r _ <&3 || kill -KILL 0) >/dev/null 2>&1 &
+exec 3<&-
+exec \"$@\"";
 
 /// This machine, with a Unix shell.
 #[derive(Debug)]
@@ -45,7 +54,9 @@ impl Host {
         let program = which::which_in(program, Some(&self.path), &job.folder)
             .with_context(|| format!("finding `{program}` on the PATH"))?;
         let shell = Shell::new()?;
-        let mut command: std::process::Command = cmd!(shell, "{program} {arguments...}").into();
+        let sh = which::which_in("sh", Some(&self.path), &job.folder).context("finding `sh` on the PATH")?;
+        let mut command: std::process::Command =
+            cmd!(shell, "{sh} -c {WATCHED} sh {program} {arguments...}").into();
         command.current_dir(&job.folder).env_clear();
         for name in KEPT.iter().copied().chain(job.passed.iter().map(String::as_str)) {
             if let Some(value) = self.value(name) {
@@ -53,7 +64,12 @@ impl Host {
             }
         }
         command.envs(job.env.iter().map(|(key, value)| (key, value)));
-        run(command, &Target::Group, sink)
+        let (input, mut alive) = std::io::pipe().context("making a pipe")?;
+        let ended = run(command, input.into(), &Target::Group, sink);
+        if let Err(error) = alive.write_all(b"\n") {
+            tracing::debug!("nobody waits for the end of `{}`: {error}", job.name);
+        }
+        ended
     }
 
     fn value(&self, name: &str) -> Option<OsString> {

@@ -37,20 +37,21 @@ pub(super) enum Target {
 
 /// Runs `command` as [`run`] does; an interrupt ends it and its children.
 pub(super) fn stream(command: Command, sink: &mut dyn FnMut(&str) -> Result<()>) -> Result<Ended> {
-    run(command, &Target::Group, sink)
+    run(command, Stdio::null(), &Target::Group, sink)
 }
 
-/// Runs `command` without input. Both its outputs go line by line to `sink`, in the order of writing; bytes that are not
+/// Runs `command` with `input`. Both its outputs go line by line to `sink`, in the order of writing; bytes that are not
 /// UTF-8 are replaced. An error of `sink` ends the program too.
 pub(super) fn run(
     mut command: Command,
+    input: Stdio,
     target: &Target,
     sink: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<Ended> {
     let what = command.get_program().to_string_lossy().into_owned();
     let (reader, writer) = std::io::pipe().context("making a pipe")?;
     let both = writer.try_clone().context("making a pipe")?;
-    command.stdin(Stdio::null()).stdout(writer).stderr(both);
+    command.stdin(input).stdout(writer).stderr(both);
     own_group(&mut command);
     let watch = Watch::begin()?;
     let mut child = command.spawn().with_context(|| format!("starting {what}"))?;
