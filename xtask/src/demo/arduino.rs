@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use serde_json::json;
-use sha2::Digest;
 use walkdir::WalkDir;
 use zip::write::SimpleFileOptions;
 

@@ -8,7 +8,6 @@ use anyhow::{Context, Result, anyhow, bail};
 use fs_err as fs;
 use reqwest::StatusCode;
 use reqwest::header::CONTENT_RANGE;
-use sha2::Digest;
 
 use super::ranges::part;
 use super::{Failure, Http, copy, parse};

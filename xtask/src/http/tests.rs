@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use fs_err as fs;
-use sha2::Digest;
 
 const QUICKLY: Retry = Retry {
     attempts: 3,

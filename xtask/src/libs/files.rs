@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use sha2::Digest;
 use walkdir::WalkDir;
 
 use crate::exit::Refusal;

@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use fs_err::File;
 use libdeflater::{CompressionLvl, Compressor};
-use sha2::Digest;
 use zip::CompressionMethod;
 
 use super::Effort;

@@ -4,7 +4,6 @@ use std::io::{Cursor, Read};
 use std::sync::Mutex;
 
 use fs_err::File;
-use sha2::Digest;
 use zip::ZipArchive;
 
 use super::*;

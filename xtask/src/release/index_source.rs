@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use fs_err as fs;
 use reqwest::Url;
-use sha2::Digest;
 
 use super::index::{Archive, Index};
 use super::tried::Tried;

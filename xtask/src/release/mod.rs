@@ -8,7 +8,6 @@ mod official;
 mod tried;
 pub mod versions_txt;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};

@@ -1,9 +1,9 @@
 use super::*;
+use std::io::Write;
 
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 
-use sha2::Digest;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

@@ -20,7 +20,6 @@ mod tests;
 mod version;
 mod worktree;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use sha2::Digest;
 
 use super::archive::Archive;
 use super::compare;

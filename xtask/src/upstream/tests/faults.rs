@@ -1,7 +1,5 @@
 //! What faults in the middle leave behind.
 
-use sha2::Digest;
-
 use super::*;
 
 /// Every call fails once after its objects arrived; nothing half-done may count afterwards.
