@@ -9,7 +9,7 @@ use crate::engine;
 use crate::exit;
 use crate::ui;
 
-/// Arduino core libraries for the ESP32-S3 that run from PSRAM: build, install, prove.
+/// Build Arduino core libraries for the ESP32-S3 that run from PSRAM.
 ///
 /// Exit codes: 0 all good; 1 the tool failed; 2 wrong usage; 3 a check on the result said no.
 #[derive(Debug, Parser)]

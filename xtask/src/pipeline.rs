@@ -70,7 +70,7 @@ pub enum Way {
 pub enum Stage {
     /// The commits are known.
     Pins,
-    /// Every source is on disk at its commit.
+    /// Every source is on disk at its commit, unpatched.
     Checkout,
     /// The lib-builder is checked out and patched; nothing else is fetched.
     Patch,

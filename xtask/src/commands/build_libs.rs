@@ -25,10 +25,11 @@ use crate::workdir::WorkDir;
 ///
 /// Reads the commits that the official libraries were built from, checks exactly these out, adds the patch set's lines to
 /// the lib-builder's defconfig files, runs upstream's own build in a container, checks what came out, and packs it.
+/// The first time that takes hours; with --quick it is seconds, for a patch set that has a recipe for it.
 /// The package, its SHA-256 and its manifest are left in the output folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Config file: what is repeated on every call can stand in config.toml in the folder esp32-xip-libs of your config folder
+Config file: what is repeated on every call can stand in config.toml in the folder esp32-xip-libs of your config folder \
 (Linux: ~/.config/esp32-xip-libs/config.toml), or in the file that the variable XTASK_CONFIG names:
 
   work-dir = \"/data/xip\"
@@ -40,6 +41,7 @@ Config file: what is repeated on every call can stand in config.toml in the fold
   to = \"/srv/git/\"
 
 Examples:
+  cargo xtask build-libs --quick
   cargo xtask build-libs
   cargo xtask build-libs --core 3.3.11 --best
   cargo xtask build-libs --stop-after patch --patch ~/my-set")]
@@ -52,16 +54,18 @@ pub struct BuildLibs {
     /// Replace a prefix of the git addresses, for example `https://github.com/=/srv/git/` (repeatable)
     #[arg(long = "mirror", value_name = "FROM=TO")]
     mirrors: Vec<Mirror>,
-    /// Where mirrors, work trees and caches are kept [default: target/xip]
+    /// Where mirrors, work trees and caches are kept [default: target/xip, or work-dir of the config file]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
     /// Where the package is put [default: target/dist]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What runs upstream's build; `auto` takes docker or podman, whichever runs
+    /// What runs upstream's build; `auto` takes docker or podman, whichever runs [default: auto, or engine of the config
+    /// file]
     #[arg(long, value_enum)]
     engine: Option<engine::Choice>,
-    /// Base of the image that is built for the job
+    /// Base of the image that is built for the job [default: Debian 12 of a fixed date, or base-image of the
+    /// config file]
     #[arg(long, value_name = "IMAGE", conflicts_with = "image")]
     base_image: Option<String>,
     /// A ready image that has all that upstream's build needs
@@ -241,12 +245,17 @@ fn print(options: &Options, outcome: &Outcome) -> Result<()> {
         "core {}, {}, patch set {}",
         options.core, options.chip, options.set.name
     ))?;
-    if !outcome.sources.is_empty() {
-        let mut table = ui::table(&["source", "pinned as", "commit"]);
-        for tree in &outcome.sources {
-            table.add_row([&tree.name, &tree.refs.join(" "), &tree.commit]);
+    let mut table = ui::table(&["source", "pinned as", "commit"]);
+    if options.stop_after == Some(Stage::Pins) {
+        for pin in &outcome.pins.sources {
+            table.add_row([&pin.name, &pin.refs.join(" "), &pin.commit]);
         }
-        ui::println(&format!("\n{table}"))?;
+    }
+    for tree in &outcome.sources {
+        table.add_row([&tree.name, &tree.refs.join(" "), &tree.commit]);
+    }
+    if !table.is_empty() {
+        ui::println(&format!("\n{}", table.trim_fmt()))?;
     }
     if let Some(applied) = &outcome.applied {
         ui::println("")?;

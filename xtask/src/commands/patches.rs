@@ -11,20 +11,20 @@ use crate::names::Chip;
 use crate::patchset::{self, AppliedLine, Hazard, PatchSet};
 use crate::ui;
 
-/// Lists the patch sets that come with the tool, or shows one and checks it.
+/// List the patch sets that come with the tool, or show one and check it.
 #[derive(Debug, clap::Args)]
 pub struct Patches {
     /// A set that comes with the tool, or the path of a folder of your own; its lines are checked
     #[arg(value_name = "NAME|PATH")]
     name: Option<String>,
-    /// Also tries the set on this checked out lib-builder and changes nothing: where each line would stand, what it would not
+    /// Also try the set on this checked out lib-builder and change nothing: where each line would stand, what it would not
     /// reach, whether the ESP-IDF in it knows the symbols
     #[arg(long, value_name = "DIR", requires = "name")]
     lib_builder: Option<PathBuf>,
     /// The chip whose builds the set is tried on
     #[arg(long, default_value = "esp32s3", requires = "lib_builder")]
     chip: Chip,
-    /// Prints JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -205,7 +205,7 @@ impl Shown {
 /// One or more lines under a label.
 fn entry(text: &mut String, label: &str, value: &str) {
     let mut label = label;
-    for line in value.lines() {
+    for line in value.lines().flat_map(|line| ui::fold(line, 23)) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {label:<20} {line}");
         label = "";

@@ -71,11 +71,12 @@ impl Bar {
         self.end_step();
         *self.step.lock().unwrap_or_else(|poison| poison.into_inner()) =
             Some((name.to_owned(), Instant::now()));
-        self.bar.set_prefix(name.to_owned());
+        // The style first: the line may be drawn between any two of these, and the last step's counts are not this one's.
+        self.style("");
         self.bar.set_message("");
         self.bar.set_length(0);
         self.bar.set_position(0);
-        self.style("");
+        self.bar.set_prefix(name.to_owned());
     }
 
     fn end_step(&self) {
@@ -85,7 +86,7 @@ impl Bar {
             .unwrap_or_else(|poison| poison.into_inner())
             .take();
         if let Some((name, begun)) = step {
-            self.line(&format!("  {name:<60} {:>12}", super::duration(begun.elapsed())));
+            self.line(&format!("  {name:<64} {:>12}", super::duration(begun.elapsed())));
         }
     }
 

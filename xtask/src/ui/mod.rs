@@ -19,6 +19,38 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
+/// The pieces of a line that stands behind `indent` columns, broken at blanks to the terminal's width; the whole line
+/// where standard output is no terminal, so that what reads it finds it on one line.
+pub fn fold(line: &str, indent: usize) -> Vec<String> {
+    fold_to(
+        line,
+        Table::new()
+            .width()
+            .map(|width| usize::from(width).saturating_sub(indent)),
+    )
+}
+
+fn fold_to(line: &str, width: Option<usize>) -> Vec<String> {
+    // Narrower than this, folded text is harder to read than what the terminal makes of the whole line.
+    let Some(width) = width.filter(|width| *width >= 20) else {
+        return vec![line.to_owned()];
+    };
+    let mut pieces = vec![String::new()];
+    for word in line.split(' ') {
+        let last = pieces.len() - 1;
+        let piece = &mut pieces[last];
+        if piece.is_empty() {
+            piece.push_str(word);
+        } else if piece.chars().count() + 1 + word.chars().count() <= width {
+            piece.push(' ');
+            piece.push_str(word);
+        } else {
+            pieces.push(word.to_owned());
+        }
+    }
+    pieces
+}
+
 /// Prints to standard output; a reader that has gone away (`| head`) ends the output, not the program.
 ///
 /// # Errors
@@ -63,5 +95,26 @@ pub fn duration(time: std::time::Duration) -> String {
         format!("{seconds:.1} s")
     } else {
         format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_folded_at_blanks_and_only_where_there_is_a_width() {
+        let line = "sketches with quad PSRAM, or with PSRAM disabled";
+        assert_eq!(fold_to(line, None), [line]);
+        assert_eq!(fold_to(line, Some(19)), [line]);
+        assert_eq!(
+            fold_to(line, Some(24)),
+            ["sketches with quad", "PSRAM, or with PSRAM", "disabled"]
+        );
+        assert_eq!(
+            fold_to("a components/spi_flash/spi_flash_os_func_app.c", Some(20)),
+            ["a", "components/spi_flash/spi_flash_os_func_app.c"]
+        );
+        assert_eq!(fold_to("", Some(80)), [""]);
     }
 }

@@ -145,6 +145,10 @@ pub fn run_upstream(plan: &Plan<'_>) -> Result<RawOutput> {
     let site = site::Site::new(plan, image.as_ref())?;
     check_space(plan, &site.tools, None)?;
     let mut log = transcript::Transcript::begin(&plan.work.logs(), plan.chip.as_str())?;
+    (plan.report)(Event::Step("look for what the build needs"));
+    if image.is_none() {
+        tell_host(plan);
+    }
     (plan.report)(Event::Note(&format!("log: {}", log.path().display())));
     preflight::check(plan, &site, image.as_ref(), &mut log)?;
     // Whatever an earlier build left must not pass for this one's.
@@ -177,21 +181,23 @@ fn layout(plan: &Plan<'_>) -> Result<Layout> {
     Layout::read(&plan.sources.root.join("configs").join("builds.json"), plan.chip)
 }
 
+/// What a build without a container means.
+fn tell_host(plan: &Plan<'_>) {
+    (plan.report)(Event::Note(
+        "building on this machine itself, without a container: its programs, not an image's, decide the result",
+    ));
+    if plan.offline {
+        (plan.report)(Event::Note(
+            "--offline cannot cut a build on the host off the network; nothing of ours fetches",
+        ));
+    }
+}
+
 /// The image, and an engine that does nothing else in our tree.
 fn prepare(plan: &Plan<'_>) -> Result<Option<ImageRecord>> {
     let container = match plan.engine {
         Engine::Container(container) => container,
-        Engine::Host(_) => {
-            (plan.report)(Event::Note(
-                "building on this machine itself, without a container: its programs, not an image's, decide the result",
-            ));
-            if plan.offline {
-                (plan.report)(Event::Note(
-                    "--offline cannot cut a build on the host off the network; nothing of ours fetches",
-                ));
-            }
-            return Ok(None);
-        }
+        Engine::Host(_) => return Ok(None),
     };
     for name in container.end_leftovers(&plan.sources.root)? {
         (plan.report)(Event::Warning(&format!(

@@ -10,7 +10,6 @@ use super::programs::{self, Needs};
 use super::site::Site;
 use super::transcript::Transcript;
 use crate::engine::{Engine, ImageRecord};
-use crate::progress::Event;
 
 /// Looks for programs and modules, and sees that git gives each work tree's pinned commit.
 ///
@@ -23,7 +22,6 @@ pub(super) fn check(
     image: Option<&ImageRecord>,
     log: &mut Transcript,
 ) -> Result<()> {
-    (plan.report)(Event::Step("look for what the build needs"));
     let on_host = matches!(plan.engine, Engine::Host(_));
     let needs = programs::needs(&plan.sources.root, on_host && cfg!(target_os = "macos"))?;
     let names: Vec<&str> = needs.programs.iter().map(|program| program.name).collect();

@@ -103,7 +103,7 @@ fn installed(data: &Path, core: &CoreVersion, chip: &Chip) -> Result<PathBuf> {
 /// depends on, or else the newest one, which is told.
 ///
 /// # Errors
-/// None is there; the one that the core depends on is not; it does not run.
+/// `given` holds none (exit code 2); none is there; the one that the core depends on is not; it does not run.
 pub fn compiler(
     given: Option<&Path>,
     data: &Path,
@@ -118,7 +118,12 @@ pub fn compiler(
             .into_iter()
             .find(|root| root.join("bin").join(&file).is_file())
             .map(Path::to_owned)
-            .with_context(|| format!("--compiler-dir {}: it has no bin/{file}", folder.display()))?,
+            .ok_or_else(|| {
+                Refusal::Usage(format!(
+                    "--compiler-dir {}: it has no bin/{file}",
+                    folder.display()
+                ))
+            })?,
         None => installed_tool(&data.join("packages").join(PACKAGER), data, core, tool, report)?,
     };
     let root = dunce::canonicalize(&root)?;
