@@ -67,7 +67,8 @@ impl Config {
 
 /// Where the config file is looked for: `esp32-xip-libs/config.toml` in the user's config folder.
 pub fn default_path() -> Option<PathBuf> {
-    directories::ProjectDirs::from("", "", "esp32-xip-libs").map(|dirs| dirs.config_dir().join("config.toml"))
+    directories::ProjectDirs::from("", "", "esp32-xip-libs")
+        .map(|dirs| dirs.config_dir().join("config.toml"))
 }
 
 #[cfg(test)]

@@ -18,7 +18,10 @@ pub enum Refusal {
 
 /// The exit code of a failed command: 2 wrong usage, 3 a check said no, 1 anything else.
 pub fn code(error: &anyhow::Error) -> u8 {
-    match error.chain().find_map(|cause| cause.downcast_ref::<Refusal>()) {
+    match error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<Refusal>())
+    {
         Some(Refusal::Usage(_)) => 2,
         Some(Refusal::Check(_)) => 3,
         None => 1,

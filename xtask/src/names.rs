@@ -84,7 +84,10 @@ impl FromStr for Chip {
         if CHIPS.contains(&text) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(format!("unknown chip `{text}`; known are {}", CHIPS.join(", ")))
+            Err(format!(
+                "unknown chip `{text}`; known are {}",
+                CHIPS.join(", ")
+            ))
         }
     }
 }
@@ -117,8 +120,14 @@ mod tests {
     fn versions_and_chips_are_refused_by_name() {
         assert!("3.3.6-RC1".parse::<CoreVersion>().is_ok());
         let error = "3.3".parse::<CoreVersion>().unwrap_err();
-        assert!(error.contains("`3.3`") && error.contains("3.3.12"), "{error}");
+        assert!(
+            error.contains("`3.3`") && error.contains("3.3.12"),
+            "{error}"
+        );
         let error = "esp32s9".parse::<Chip>().unwrap_err();
-        assert!(error.contains("esp32s9") && error.contains("esp32s3"), "{error}");
+        assert!(
+            error.contains("esp32s9") && error.contains("esp32s3"),
+            "{error}"
+        );
     }
 }

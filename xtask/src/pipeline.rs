@@ -173,6 +173,11 @@ fn full_way(
     if options.stop_after != Some(Stage::Checkout) {
         outcome.applied = Some(apply(options, &sources, report)?);
     }
+    // So is its image, for the same reason.
+    if let Some(Engine::Container(container)) = &engine {
+        report(Event::Step("look for the image"));
+        container.image(image, options.offline, report)?;
+    }
     if options.stop_after != Some(Stage::Patch) {
         checkout.complete(&outcome.pins, &mut sources)?;
     }
@@ -186,7 +191,12 @@ fn full_way(
 }
 
 /// Packs what was built, unless the run stops before.
-fn finish(outcome: &mut Outcome, built: &BuiltLibs, options: &Options, report: Report<'_>) -> Result<()> {
+fn finish(
+    outcome: &mut Outcome,
+    built: &BuiltLibs,
+    options: &Options,
+    report: Report<'_>,
+) -> Result<()> {
     outcome.tree = Some(built.tree.clone());
     if options.stop_after != Some(Stage::Build) {
         outcome.package = Some(package::pack(built, &options.out, options.effort, report)?);

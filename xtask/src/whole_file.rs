@@ -44,7 +44,11 @@ mod tests {
             let plain = dir.path().join("plain");
             fs::write(&plain, "").unwrap();
             let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-            assert_eq!(mode(&path), mode(&plain), "as open as a file written plainly");
+            assert_eq!(
+                mode(&path),
+                mode(&plain),
+                "as open as a file written plainly"
+            );
             fs::remove_file(plain).unwrap();
             fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
             replace(&path, b"second").unwrap();

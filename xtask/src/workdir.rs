@@ -16,7 +16,8 @@ impl WorkDir {
     /// Opens (and makes) the folder; its path becomes absolute, without `\\?\` on Windows.
     pub fn open(root: &Path) -> Result<Self> {
         fs::create_dir_all(root)?;
-        let root = dunce::canonicalize(root).with_context(|| format!("resolving {}", root.display()))?;
+        let root =
+            dunce::canonicalize(root).with_context(|| format!("resolving {}", root.display()))?;
         Ok(Self { root })
     }
 

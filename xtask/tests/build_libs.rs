@@ -17,7 +17,11 @@ fn build_libs(home: &Path) -> Command {
         .env("HOME", home)
         .env("XDG_CONFIG_HOME", home)
         .current_dir(home);
-    for name in ["ARDUINO_DIRECTORIES_DATA", "ARDUINO_DATA_DIR", "XTASK_CONFIG"] {
+    for name in [
+        "ARDUINO_DIRECTORIES_DATA",
+        "ARDUINO_DATA_DIR",
+        "XTASK_CONFIG",
+    ] {
         command.env_remove(name);
     }
     command.args(["--work-dir", "work", "--out", "out"]);
@@ -35,7 +39,10 @@ fn refused(arguments: &[&str], code: i32, words: &[&str]) {
         .clone();
     let error = String::from_utf8(output.stderr).unwrap();
     for word in words {
-        assert!(error.contains(word), "{arguments:?}: `{word}` is not in\n{error}");
+        assert!(
+            error.contains(word),
+            "{arguments:?}: `{word}` is not in\n{error}"
+        );
     }
     assert!(
         !home
@@ -63,9 +70,17 @@ fn a_versions_txt_alone_does_not_name_a_package() {
 
 #[test]
 fn the_two_ways_do_not_mix() {
-    refused(&["--quick", "--engine", "docker"], 2, &["--quick", "--engine"]);
+    refused(
+        &["--quick", "--engine", "docker"],
+        2,
+        &["--quick", "--engine"],
+    );
     refused(&["--accept-unproven"], 2, &["--quick"]);
-    refused(&["--quick", "--stop-after", "patch"], 2, &["lib-builder", "pins"]);
+    refused(
+        &["--quick", "--stop-after", "patch"],
+        2,
+        &["lib-builder", "pins"],
+    );
 }
 
 #[test]
@@ -76,7 +91,13 @@ fn a_quick_build_without_the_core_says_what_to_install() {
 #[test]
 fn pins_that_no_repository_here_knows_are_refused_offline() {
     refused(
-        &["--versions", "versions.txt", "--offline", "--stop-after", "patch"],
+        &[
+            "--versions",
+            "versions.txt",
+            "--offline",
+            "--stop-after",
+            "patch",
+        ],
         1,
         &["lib-builder", "aaf47ab", "--offline"],
     );
@@ -86,7 +107,13 @@ fn pins_that_no_repository_here_knows_are_refused_offline() {
 fn the_pins_alone_are_printed_as_json() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("versions.txt"), PINS).unwrap();
-    let arguments = ["--versions", "versions.txt", "--stop-after", "pins", "--json"];
+    let arguments = [
+        "--versions",
+        "versions.txt",
+        "--stop-after",
+        "pins",
+        "--json",
+    ];
     let output = build_libs(home.path())
         .args(arguments)
         .assert()

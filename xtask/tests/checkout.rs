@@ -41,7 +41,10 @@ fn every_tree_lands_at_its_commit_as_git_would_have_it() {
     let sources = run.check_out(&pins(&forge.versions())).unwrap();
     assert_pinned(&sources, &forge);
     let idf = &sources.trees[1];
-    assert_eq!((idf.name.as_str(), idf.path.as_str()), ("esp-idf", "esp-idf"));
+    assert_eq!(
+        (idf.name.as_str(), idf.path.as_str()),
+        ("esp-idf", "esp-idf")
+    );
     assert_eq!(idf.url, "https://github.com/espressif/esp-idf.git");
     assert_eq!(idf.commit, forge.idf.to_string());
     assert_eq!(
@@ -96,7 +99,8 @@ fn git_inside_the_trees_says_what_upstreams_build_wants_to_hear() {
         for line in ask(&["submodule", "status", "--recursive"]).lines() {
             // xshell trims the first line's space; a sign in its place would be `-` or `+`.
             assert!(
-                line.trim_start().starts_with(|c: char| c.is_ascii_hexdigit()),
+                line.trim_start()
+                    .starts_with(|c: char| c.is_ascii_hexdigit()),
                 "{line}"
             );
         }
@@ -125,7 +129,11 @@ fn a_second_run_needs_no_source_and_puts_tracked_files_back() {
     let root = run.check_out(&pins).unwrap().root.clone();
     fs::write(root.join("configs/defconfig.esp32s3"), "patched\n").unwrap();
     fs::remove_file(root.join("text.txt")).unwrap();
-    fs::write(root.join("esp-idf/components/lwip/lwip/lwip.c"), "changed\n").unwrap();
+    fs::write(
+        root.join("esp-idf/components/lwip/lwip/lwip.c"),
+        "changed\n",
+    )
+    .unwrap();
     fs::remove_file(root.join("esp-idf/version.txt")).unwrap();
     fs::create_dir_all(root.join("out/libs")).unwrap();
     fs::write(root.join("out/libs/built.a"), "built").unwrap();
@@ -133,7 +141,11 @@ fn a_second_run_needs_no_source_and_puts_tracked_files_back() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(root.join("build.sh"), std::fs::Permissions::from_mode(0o644)).unwrap();
+        fs::set_permissions(
+            root.join("build.sh"),
+            std::fs::Permissions::from_mode(0o644),
+        )
+        .unwrap();
         fs::remove_file(root.join("link")).unwrap();
         fs::create_dir(root.join("link")).unwrap();
     }
@@ -182,7 +194,11 @@ fn a_tree_that_was_removed_or_broken_comes_back_from_the_mirrors() {
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
-                fs::set_permissions(root.join("build.sh"), std::fs::Permissions::from_mode(0o644)).unwrap();
+                fs::set_permissions(
+                    root.join("build.sh"),
+                    std::fs::Permissions::from_mode(0o644),
+                )
+                .unwrap();
             }
         },
     ];
@@ -246,7 +262,10 @@ fn a_short_id_that_cannot_be_had_says_what_was_tried_and_never_takes_the_branch(
     }
     lines[0].1 = vec!["gone".into()];
     let error = Run::new(dir.path(), &forge).error(&pins(&lines));
-    assert!(error.contains("`gone` (it has no such branch now)"), "{error}");
+    assert!(
+        error.contains("`gone` (it has no such branch now)"),
+        "{error}"
+    );
     lines[0].2 = "0".repeat(39) + "1";
     let error = Run::new(dir.path(), &forge).error(&pins(&lines));
     assert!(error.contains(&lines[0].2), "{error}");
@@ -279,14 +298,20 @@ fn a_short_id_of_several_commits_is_refused_unless_the_pins_branch_decides() {
         assert!(error.contains(&part), "{part}: {error}");
     }
     lines[3].1 = vec!["twin-1".into()];
-    let sources = Run::new(dir.path(), &forge).check_out(&pins(&lines)).unwrap();
+    let sources = Run::new(dir.path(), &forge)
+        .check_out(&pins(&lines))
+        .unwrap();
     assert_eq!(sources.trees[3].commit, second.to_string());
 }
 
 #[test]
 fn stale_branches_tags_and_full_ids_become_the_head_that_versions_txt_tells() {
     let (forge, dir) = (Forge::new(), tempfile::tempdir().unwrap());
-    tag(&forge.repo("espressif/arduino-esp32"), "3.1.0", forge.arduino);
+    tag(
+        &forge.repo("espressif/arduino-esp32"),
+        "3.1.0",
+        forge.arduino,
+    );
     tag(&forge.repo("hathach/tinyusb"), "moved", forge.tinyusb);
     let later = commit(
         &forge.repo("hathach/tinyusb"),
@@ -305,7 +330,10 @@ fn stale_branches_tags_and_full_ids_become_the_head_that_versions_txt_tells() {
         let run = Run::new(dir.path(), &forge);
         let sources = run.check_out(&pins(&lines)).unwrap();
         let open = |path: &str| Repository::open(sources.root.join(path)).unwrap();
-        assert_eq!(open(".").head().unwrap().shorthand().unwrap(), "no-more-there");
+        assert_eq!(
+            open(".").head().unwrap().shorthand().unwrap(),
+            "no-more-there"
+        );
         let tags = |path: &str| {
             let repo = open(path);
             assert!(repo.head_detached().unwrap(), "{path}");
@@ -378,7 +406,10 @@ fn a_source_that_lacks_a_file_is_refused_with_the_files_path() {
     let file = idf.path().join("objects").join(&lost[..2]).join(&lost[2..]);
     fs::remove_file(file).unwrap();
     let error = Run::new(dir.path(), &forge).error(&pins(&forge.versions()));
-    assert!(error.contains("idf.txt") && error.contains(&lost), "{error}");
+    assert!(
+        error.contains("idf.txt") && error.contains(&lost),
+        "{error}"
+    );
 }
 
 #[test]
@@ -390,7 +421,11 @@ fn two_runs_at_once_both_end_with_whole_trees() {
     let other = pins(&lines);
     std::thread::scope(|scope| {
         for number in 0..6 {
-            let (forge, dir, pins) = (&forge, dir.path(), if number % 3 == 2 { &other } else { &same });
+            let (forge, dir, pins) = (
+                &forge,
+                dir.path(),
+                if number % 3 == 2 { &other } else { &same },
+            );
             scope.spawn(move || {
                 let sources = Run::new(dir, forge).check_out(pins).unwrap();
                 if number % 3 == 2 {

@@ -134,7 +134,10 @@ fn hostile_home(home: &Path) -> String {
     fs::create_dir_all(home.join("template/hooks")).unwrap();
     fs::create_dir_all(home.join("hooks")).unwrap();
     fs::write(home.join("attributes"), "* text eol=crlf\n").unwrap();
-    for hook in ["template/hooks/post-checkout", "hooks/reference-transaction"] {
+    for hook in [
+        "template/hooks/post-checkout",
+        "hooks/reference-transaction",
+    ] {
         let path = home.join(hook);
         fs::write(&path, "#!/bin/sh\nexit 1\n").unwrap();
         #[cfg(unix)]
@@ -167,10 +170,13 @@ fn the_users_git_settings_change_no_byte_and_are_not_changed() {
         testing::skipped(TEST, "there is no git program to fetch with");
     }
     let folder = forge.path().display().to_string();
-    for (number, from) in [Some(folder), server.as_ref().map(|server| server.url.clone())]
-        .into_iter()
-        .flatten()
-        .enumerate()
+    for (number, from) in [
+        Some(folder),
+        server.as_ref().map(|server| server.url.clone()),
+    ]
+    .into_iter()
+    .flatten()
+    .enumerate()
     {
         let work = dir.path().join(number.to_string());
         let mut command = another_process("settings", &work, &forge);
@@ -184,7 +190,10 @@ fn the_users_git_settings_change_no_byte_and_are_not_changed() {
             .env("GIT_OBJECT_DIRECTORY", mine.path().join("objects"));
         let said = output(command);
         assert!(said.contains("CHECKED OUT"), "{said}");
-        assert_eq!(fs::read_to_string(home.join(".gitconfig")).unwrap(), settings);
+        assert_eq!(
+            fs::read_to_string(home.join(".gitconfig")).unwrap(),
+            settings
+        );
         assert_eq!(listing(mine.path()), before);
         let trees: Vec<_> = fs::read_dir(work.join("trees"))
             .unwrap()
@@ -233,7 +242,11 @@ fn ssh_is_told_never_to_ask() {
     )
     .unwrap();
     fs::set_permissions(&ssh, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap());
+    let path = format!(
+        "{}:{}",
+        dir.path().display(),
+        std::env::var("PATH").unwrap()
+    );
     let mut command = another_process("ssh", &dir.path().join("work"), &forge);
     command
         .env("PATH", path)
@@ -288,8 +301,16 @@ fn a_full_disk_is_said_with_the_folder() {
         );
         return;
     }
-    let folder = dunce::canonicalize(dir.path()).unwrap().display().to_string();
-    for part in ["FAILED the disk that holds", &folder, "MB free", "--work-dir"] {
+    let folder = dunce::canonicalize(dir.path())
+        .unwrap()
+        .display()
+        .to_string();
+    for part in [
+        "FAILED the disk that holds",
+        &folder,
+        "MB free",
+        "--work-dir",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }
@@ -299,7 +320,12 @@ fn kill_at_growing_delays(forge: &Forge, from: &str, step: u32) {
     // Enough that fetching and laying out take a while.
     let idf = forge.repo("espressif/esp-idf");
     let bulk: Vec<(String, Vec<u8>)> = (0..300u32)
-        .map(|number| (format!("bulk/{}/{number}.c", number % 7), noise(number, 20_000)))
+        .map(|number| {
+            (
+                format!("bulk/{}/{number}.c", number % 7),
+                noise(number, 20_000),
+            )
+        })
         .collect();
     let mut files: Vec<(&str, Node<'_>)> = bulk
         .iter()

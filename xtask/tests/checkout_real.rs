@@ -160,7 +160,10 @@ fn the_whole_of_esp_idf_is_laid_out_and_kept() {
             &repos.join("espressif/esp32-arduino-lib-builder.git"),
         ),
     ]);
-    let (work, pins) = (dir.path().join("work"), pins(&idf.to_string()[..10], arduino));
+    let (work, pins) = (
+        dir.path().join("work"),
+        pins(&idf.to_string()[..10], arduino),
+    );
     let sources = timed("first run", || check_out(&work, &mirrors, &pins)).unwrap();
     assert_eq!(sources.trees[1].commit, idf.to_string());
     assert_eq!(sources.trees[3].commit, TINYUSB);
@@ -189,13 +192,19 @@ fn the_whole_of_esp_idf_is_laid_out_and_kept() {
     for line in String::from_utf8(status.stdout).unwrap().lines() {
         assert!(line.starts_with(' '), "{line}");
     }
-    assert_eq!(cmd!(sh, "git status --porcelain").quiet().read().unwrap(), "");
+    assert_eq!(
+        cmd!(sh, "git status --porcelain").quiet().read().unwrap(),
+        ""
+    );
     let away = dir.path().join("away/espressif/esp-idf.git");
     let id = idf.to_string();
-    let described = cmd!(sh, "git --git-dir {away} describe --abbrev=10 --match=v*.* {id}")
-        .quiet()
-        .read()
-        .unwrap();
+    let described = cmd!(
+        sh,
+        "git --git-dir {away} describe --abbrev=10 --match=v*.* {id}"
+    )
+    .quiet()
+    .read()
+    .unwrap();
     assert_eq!(sh.read_file("version.txt").unwrap().trim(), described);
     eprintln!("version.txt: {described}");
 }
@@ -226,7 +235,10 @@ fn lacking(repo: &Repository, id: Oid) -> (Vec<String>, HashMap<String, String>)
             .filter_map(move |line| line.strip_prefix(&start).map(str::to_owned))
             .collect::<Vec<_>>()
     };
-    (lost, values("path").into_iter().zip(values("url")).collect())
+    (
+        lost,
+        values("path").into_iter().zip(values("url")).collect(),
+    )
 }
 
 /// A repository with the history of the copy's ESP-IDF and one commit more beside the pinned one, which is complete.
@@ -242,7 +254,11 @@ fn complete_idf(repos: &Path, forge: &Path) -> Oid {
         format!("{}\n", objects.display()),
     )
     .unwrap();
-    fs::copy(copy.path().join("packed-refs"), repo.path().join("packed-refs")).unwrap();
+    fs::copy(
+        copy.path().join("packed-refs"),
+        repo.path().join("packed-refs"),
+    )
+    .unwrap();
     let repo = Repository::open(repo.path()).unwrap();
     let pinned = repo.find_commit(id).unwrap();
     let mut update = TreeUpdateBuilder::new();
@@ -254,7 +270,9 @@ fn complete_idf(repos: &Path, forge: &Path) -> Oid {
         let commit = stand_in(forge, name, "master");
         update.upsert(path.as_str(), commit, FileMode::Commit);
     }
-    let tree = update.create_updated(&repo, &pinned.tree().unwrap()).unwrap();
+    let tree = update
+        .create_updated(&repo, &pinned.tree().unwrap())
+        .unwrap();
     let tree = repo.find_tree(tree).unwrap();
     let parents: Vec<_> = pinned.parents().collect();
     let parents: Vec<_> = parents.iter().collect();

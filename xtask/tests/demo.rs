@@ -31,7 +31,10 @@ fn a_machine_without_a_compiler_is_told_what_to_install() {
     ] {
         assert!(error.contains(word), "{error}");
     }
-    assert!(!place.exists(), "nothing is made where nothing can be played");
+    assert!(
+        !place.exists(),
+        "nothing is made where nothing can be played"
+    );
 }
 
 #[test]

@@ -66,7 +66,10 @@ fn without_an_engine_the_error_says_what_to_install_and_what_needs_none() {
 #[test]
 fn an_engine_that_does_not_run_is_told_in_its_own_words() {
     let error = found(Choice::Auto, &[("docker", DOCKER_DOWN)]).unwrap_err();
-    assert!(error.contains("Cannot connect to the Docker daemon"), "{error}");
+    assert!(
+        error.contains("Cannot connect to the Docker daemon"),
+        "{error}"
+    );
     assert!(
         error.contains("does not run") && error.contains("systemctl start docker"),
         "{error}"
@@ -94,7 +97,10 @@ fn auto_takes_what_runs_and_never_the_host() {
         "podman"
     );
     assert!(found(Choice::Auto, &[("sh", "true"), ("cc", "true")]).is_err());
-    assert_eq!(found(Choice::Host, &[("sh", "true")]).unwrap().name(), "host");
+    assert_eq!(
+        found(Choice::Host, &[("sh", "true")]).unwrap().name(),
+        "host"
+    );
     assert!(found(Choice::Host, &[]).unwrap_err().contains("no `sh`"));
 }
 
@@ -130,14 +136,21 @@ esac"#,
     let image = Image::Ours {
         base: "debian:12".into(),
     };
-    let error = container.image(&image, true, &|_| {}).unwrap_err().to_string();
+    let error = container
+        .image(&image, true, &|_| {})
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("--offline"), "{error}");
     for _ in 0..2 {
         let record = container.image(&image, false, &|_| {}).unwrap();
         assert_eq!(record.text(), format!("{}@sha256:1", image.name()));
     }
     let asked = fs::read_to_string(&log).unwrap();
-    assert_eq!(asked.matches("--build-arg BASE=debian:12").count(), 1, "{asked}");
+    assert_eq!(
+        asked.matches("--build-arg BASE=debian:12").count(),
+        1,
+        "{asked}"
+    );
 }
 
 #[test]
@@ -149,7 +162,9 @@ fn an_image_that_cannot_be_made_shows_the_engines_words() {
     let Engine::Container(container) = Engine::find_in(Choice::Docker, path).unwrap() else {
         panic!("not a container engine");
     };
-    let image = Image::Ours { base: "old:1".into() };
+    let image = Image::Ours {
+        base: "old:1".into(),
+    };
     let error = format!("{:#}", container.image(&image, false, &|_| {}).unwrap_err());
     for part in ["old:1", "--base-image", "Unable to locate package ninja"] {
         assert!(error.contains(part), "{part} is not in: {error}");
@@ -164,9 +179,10 @@ fn real(test: &str) -> Vec<(Engine, ImageRecord)> {
             Ok(Engine::Container(container)) => {
                 match container.image(&Image::Ready(IMAGE.into()), true, &|_| {}) {
                     Ok(image) => engines.push((Engine::Container(container), image)),
-                    Err(error) => {
-                        testing::skipped(test, &format!("{name}: {error:#}; make it with .ci/test-image"))
-                    }
+                    Err(error) => testing::skipped(
+                        test,
+                        &format!("{name}: {error:#}; make it with .ci/test-image"),
+                    ),
                 }
             }
             Ok(Engine::Host(_)) => unreachable!("a container was asked for"),
@@ -248,13 +264,25 @@ fn leftovers_of_a_killed_run_are_found_by_their_folder() {
         wait_for("the container", || running(container, &root) == 1);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(running(container, &root), 1, "the container outlives its tool");
+        assert_eq!(
+            running(container, &root),
+            1,
+            "the container outlives its tool"
+        );
         assert!(
-            container.end_leftovers(&root.join("cache")).unwrap().is_empty(),
+            container
+                .end_leftovers(&root.join("cache"))
+                .unwrap()
+                .is_empty(),
             "another folder"
         );
-        assert_eq!(container.end_leftovers(&root.join("work")).unwrap().len(), 1);
-        wait_for("the end of the container", || running(container, &root) == 0);
+        assert_eq!(
+            container.end_leftovers(&root.join("work")).unwrap().len(),
+            1
+        );
+        wait_for("the end of the container", || {
+            running(container, &root) == 0
+        });
     }
 }
 
@@ -273,7 +301,9 @@ fn ctrl_c_stops_a_real_container() {
         wait_for("the container", || running(container, &root) == 1);
         interrupt(child.id());
         assert!(said(child).contains("ended: Interrupted"));
-        wait_for("the end of the container", || running(container, &root) == 0);
+        wait_for("the end of the container", || {
+            running(container, &root) == 0
+        });
     }
 }
 
@@ -295,9 +325,15 @@ fn a_second_ctrl_c_kills_a_container_that_does_not_stop() {
         let begun = Instant::now();
         interrupt(child.id());
         assert!(said(child).contains("ended: Interrupted"));
-        wait_for("the end of the container", || running(container, &root) == 0);
+        wait_for("the end of the container", || {
+            running(container, &root) == 0
+        });
         // `stop` waits longer before it kills.
-        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(4),
+            "{:?}",
+            begun.elapsed()
+        );
     }
 }
 
@@ -324,7 +360,10 @@ fn ctrl_c_ends_a_host_job_and_its_children() {
 #[test]
 fn a_host_job_does_not_outlive_a_run_that_is_killed() {
     if !Path::new("/proc/self").exists() {
-        return testing::skipped("a_host_job_does_not_outlive_a_run_that_is_killed", "needs /proc");
+        return testing::skipped(
+            "a_host_job_does_not_outlive_a_run_that_is_killed",
+            "needs /proc",
+        );
     }
     let dir = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(dir.path()).unwrap();
@@ -354,7 +393,12 @@ fn files_belong_to_the_user_who_calls_a_rootful_docker() {
     let Engine::Container(container) = &engine else {
         panic!("not a container engine")
     };
-    if container.facts().rootless || fs::metadata("/proc/self").map(|meta| meta.uid()).unwrap_or(1) != 0 {
+    if container.facts().rootless
+        || fs::metadata("/proc/self")
+            .map(|meta| meta.uid())
+            .unwrap_or(1)
+            != 0
+    {
         return testing::skipped(
             TEST,
             "needs root and a rootful docker, to call it as another user",
@@ -372,10 +416,18 @@ fn files_belong_to_the_user_who_calls_a_rootful_docker() {
     let helper = helper("helper_writes", "docker", &root);
     let arguments: Vec<_> = helper.get_args().collect();
     let shell = Shell::new().unwrap();
-    let output: Command = cmd!(shell, "setpriv {user} {group} {groups} {program} {arguments...}").into();
+    let output: Command = cmd!(
+        shell,
+        "setpriv {user} {group} {groups} {program} {arguments...}"
+    )
+    .into();
     let mut output = output;
     let output = output
-        .envs(helper.get_envs().filter_map(|(key, value)| Some((key, value?))))
+        .envs(
+            helper
+                .get_envs()
+                .filter_map(|(key, value)| Some((key, value?))),
+        )
         .env("HOME", &root)
         .output()
         .unwrap();
@@ -390,7 +442,9 @@ fn files_belong_to_the_user_who_calls_a_rootful_docker() {
 fn helper(name: &str, engine: &str, root: &Path) -> Command {
     let (shell, program) = (Shell::new().unwrap(), std::env::current_exe().unwrap());
     let mut command: Command = cmd!(shell, "{program} --ignored --exact {name} --nocapture").into();
-    command.env("XIP_TEST_ENGINE", engine).env("XIP_TEST_ROOT", root);
+    command
+        .env("XIP_TEST_ENGINE", engine)
+        .env("XIP_TEST_ROOT", root);
     command
 }
 
@@ -418,7 +472,9 @@ fn run_as_helper(script: &str) {
     };
     fs::create_dir_all(root.join("work")).unwrap();
     let ended = engine
-        .run(&job(&root, "helper", script), image.as_ref(), &mut |_| Ok(()))
+        .run(&job(&root, "helper", script), image.as_ref(), &mut |_| {
+            Ok(())
+        })
         .unwrap();
     println!("ended: {ended:?}");
 }
@@ -444,7 +500,10 @@ fn helper_writes() {
 /// How many containers work in the folder `work` of `root`.
 fn running(container: &Container, root: &Path) -> usize {
     let (shell, program) = (Shell::new().unwrap(), container.program());
-    let filter = format!("label=esp32-xip-libs.folder={}", root.join("work").display());
+    let filter = format!(
+        "label=esp32-xip-libs.folder={}",
+        root.join("work").display()
+    );
     let names = cmd!(shell, "{program} ps --quiet --filter {filter}")
         .quiet()
         .read()

@@ -88,11 +88,15 @@ impl Upstream {
         let versions = versions_txt::parse(text.as_bytes(), "pins").unwrap();
         let pins = Pins {
             core: None,
-            origin: Origin::File { path: "pins".into() },
+            origin: Origin::File {
+                path: "pins".into(),
+            },
             sources: versions.sources,
             components: versions.components,
         };
-        let lock = work.lock("k1", || unreachable!("nobody else holds it")).unwrap();
+        let lock = work
+            .lock("k1", || unreachable!("nobody else holds it"))
+            .unwrap();
         Self {
             work,
             sources: Sources::new(root, trees, lock),
@@ -112,7 +116,8 @@ impl Upstream {
         events: &Mutex<Vec<String>>,
         act: impl Fn(&Plan<'_>) -> T,
     ) -> T {
-        let (core, chip): (CoreVersion, Chip) = ("3.3.12".parse().unwrap(), "esp32s3".parse().unwrap());
+        let (core, chip): (CoreVersion, Chip) =
+            ("3.3.12".parse().unwrap(), "esp32s3".parse().unwrap());
         let patch_set = PatchSetRecord {
             name: "xip-ecc".into(),
             suffix: "xip-ecc".into(),
@@ -166,10 +171,13 @@ fn tree(name: &str, path: &str, commit: &str) -> SourceTree {
 fn commit(folder: &Path) -> String {
     let repository = git2::Repository::init(folder).unwrap();
     let mut index = repository.index().unwrap();
-    index.add_all(["*"], git2::IndexAddOption::DEFAULT, None).unwrap();
+    index
+        .add_all(["*"], git2::IndexAddOption::DEFAULT, None)
+        .unwrap();
     index.write().unwrap();
     let tree = repository.find_tree(index.write_tree().unwrap()).unwrap();
-    let author = git2::Signature::new("a", "a@example.org", &git2::Time::new(1_700_000_000, 0)).unwrap();
+    let author =
+        git2::Signature::new("a", "a@example.org", &git2::Time::new(1_700_000_000, 0)).unwrap();
     repository
         .commit(Some("HEAD"), &author, &author, "all", &tree, &[])
         .unwrap()
@@ -186,7 +194,9 @@ fn engines(test: &str) -> Vec<Engine> {
     for choice in [Choice::Docker, Choice::Podman] {
         match Engine::find(choice) {
             Ok(Engine::Container(engine))
-                if engine.has_image(&Image::Ready("xip-test-image".into())).unwrap() =>
+                if engine
+                    .has_image(&Image::Ready("xip-test-image".into()))
+                    .unwrap() =>
             {
                 engines.push(Engine::Container(engine));
             }
@@ -225,10 +235,17 @@ fn a_build_gives_the_same_tree_twice_and_keeps_its_caches() {
         let events = Mutex::default();
         let built = upstream.with(&engine, false, &events, build).unwrap();
         let first = content(&built.tree);
-        let names: Vec<_> = first.keys().map(|path| path.display().to_string()).collect();
+        let names: Vec<_> = first
+            .keys()
+            .map(|path| path.display().to_string())
+            .collect();
         assert_eq!(
             names,
-            ["lib/liblog.a", "qio_opi/include/sdkconfig.h", "versions.txt"],
+            [
+                "lib/liblog.a",
+                "qio_opi/include/sdkconfig.h",
+                "versions.txt"
+            ],
             "{}",
             engine.name()
         );
@@ -238,7 +255,11 @@ fn a_build_gives_the_same_tree_twice_and_keeps_its_caches() {
             built.tree.display()
         );
         assert_eq!(built.effective.keys().collect::<Vec<_>>(), ["qio_opi"]);
-        let BuildRecord::Full { engine: name, image } = &built.build else {
+        let BuildRecord::Full {
+            engine: name,
+            image,
+        } = &built.build
+        else {
             panic!("not a full build")
         };
         assert_eq!(name, engine.name());
@@ -257,7 +278,9 @@ fn a_build_gives_the_same_tree_twice_and_keeps_its_caches() {
             "{events:?}"
         );
         assert_eq!(
-            events.iter().any(|event| event.contains("without a container")),
+            events
+                .iter()
+                .any(|event| event.contains("without a container")),
             name == "host",
             "{events:?}"
         );
@@ -288,7 +311,10 @@ fn a_build_gives_the_same_tree_twice_and_keeps_its_caches() {
             .map(Result::unwrap)
             .find(|entry| entry.file_name() == "installed");
         assert_eq!(
-            fs::read_to_string(tools.unwrap().path()).unwrap().lines().count(),
+            fs::read_to_string(tools.unwrap().path())
+                .unwrap()
+                .lines()
+                .count(),
             2,
             "offline, nothing is installed again"
         );
@@ -327,7 +353,10 @@ fn a_build_gets_its_own_environment_and_nothing_of_ours() {
         assert_eq!(value("SOURCE_DATE_EPOCH"), "1700000000");
         assert_eq!(value("IDF_COMPONENT_OVERWRITE_MANAGED_COMPONENTS"), "1");
         assert_eq!(value("GIT_TERMINAL_PROMPT"), "0");
-        assert!(!text.contains("TOKEN=") && !text.contains("CARGO"), "{text}");
+        assert!(
+            !text.contains("TOKEN=") && !text.contains("CARGO"),
+            "{text}"
+        );
         assert_eq!(
             fs::read_to_string(upstream.out().join("constraints")).unwrap(),
             "espressif/cbor==0.6.0~1\n"
@@ -456,7 +485,8 @@ fn status_zero_with_nothing_built_is_a_failure() {
 
 #[test]
 fn another_component_version_than_the_pin_is_an_error() {
-    let upstream = Upstream::new(&BUILD.replace("espressif__cbor: 0.6.0~1", "espressif__cbor: 0.6.1"));
+    let upstream =
+        Upstream::new(&BUILD.replace("espressif__cbor: 0.6.0~1", "espressif__cbor: 0.6.1"));
     let error = upstream.error(&host());
     assert!(
         error.contains("espressif__cbor is 0.6.1, pinned is 0.6.0~1"),

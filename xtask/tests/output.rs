@@ -1,6 +1,9 @@
 //! Where the tool's words go: a disk that takes none of them, and a reader that went away.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test's own functions may fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test's own functions may fail the test"
+)]
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +11,11 @@ use fs_err as fs;
 use xshell::{Shell, cmd};
 
 /// Every command that prints a result and needs nothing but the repository.
-const CALLS: [&[&str]; 3] = [&["patches"], &["patches", "--json"], &["patches", "xip-ecc"]];
+const CALLS: [&[&str]; 3] = [
+    &["patches"],
+    &["patches", "--json"],
+    &["patches", "xip-ecc"],
+];
 
 fn call(arguments: &[&str], out: Stdio, err: Stdio) -> (Option<i32>, String) {
     let program = assert_cmd::cargo::cargo_bin("xtask");
@@ -16,12 +23,18 @@ fn call(arguments: &[&str], out: Stdio, err: Stdio) -> (Option<i32>, String) {
     let mut command: Command = cmd!(shell, "{program} {arguments...}").into();
     let output = command.stdout(out).stderr(err).spawn().unwrap();
     let output = output.wait_with_output().unwrap();
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    (
+        output.status.code(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
 }
 
 /// Linux's device that answers every write as a full disk does.
 fn full() -> Stdio {
-    let file = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
     file.into_file().into()
 }
 

@@ -80,7 +80,10 @@ fn sample(root: &Path) -> PathBuf {
             .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
             .collect::<Vec<_>>(),
     );
-    write(tree.join("include/a b/x++.h"), &b"#pragma once\n".repeat(40));
+    write(
+        tree.join("include/a b/x++.h"),
+        &b"#pragma once\n".repeat(40),
+    );
     write(tree.join("include/a-b/x.h"), b"");
     write(tree.join("versions.txt"), b"esp-idf: v5.5.5 b774170ff4\n");
     tree
@@ -182,7 +185,11 @@ fn assert_modes(tree: &Path, program: &str) {
         ("lib/libhal.a", false),
     ] {
         let mode = fs::metadata(tree.join(name)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o100 != 0, executable, "{program}: {name} has {mode:o}");
+        assert_eq!(
+            mode & 0o100 != 0,
+            executable,
+            "{program}: {name} has {mode:o}"
+        );
     }
 }
 
@@ -227,7 +234,10 @@ fn testers_and_sha256sum_are_content() {
             ),
             "zipinfo" => {
                 let text = cmd!(sh, "zipinfo -T {zip}").quiet().read().unwrap();
-                let entries: Vec<_> = text.lines().filter(|line| line.contains(" 3.3.12/")).collect();
+                let entries: Vec<_> = text
+                    .lines()
+                    .filter(|line| line.contains(" 3.3.12/"))
+                    .collect();
                 assert_eq!(entries.len(), package.manifest.files.len() + 1, "{text}");
                 for line in entries {
                     let elf = line.ends_with(".elf");
@@ -261,17 +271,25 @@ fn upstreams_own_names_pass_without_a_warning() {
     let dir = tempfile::tempdir().unwrap();
     let tree = dir.path().join("esp32s3");
     let text = fs::read_to_string(listing).unwrap();
-    let upstream: Vec<&str> = text.lines().filter_map(|line| line.split('\t').nth(2)).collect();
+    let upstream: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split('\t').nth(2))
+        .collect();
     assert!(upstream.len() > 2500);
     for name in &upstream {
         write(tree.join(name), name.as_bytes());
     }
     let warnings = Mutex::new(Vec::new());
-    let package = pack(&built(&tree), &dir.path().join("dist"), Effort::Fast, &|event| {
-        if let Event::Warning(text) = event {
-            warnings.lock().unwrap().push(text.to_owned());
-        }
-    })
+    let package = pack(
+        &built(&tree),
+        &dir.path().join("dist"),
+        Effort::Fast,
+        &|event| {
+            if let Event::Warning(text) = event {
+                warnings.lock().unwrap().push(text.to_owned());
+            }
+        },
+    )
     .unwrap();
     assert!(warnings.lock().unwrap().is_empty(), "{warnings:?}");
     assert_eq!(package.manifest.files.len(), upstream.len());
@@ -317,19 +335,25 @@ fn a_full_disk_is_one_clear_error_and_leaves_what_was_there() {
     let small = pack_quietly(&tree, &disk.0);
     write(tree.join("lib/libmore.a"), &mixed(3_000_000, 5));
     let (sh, program) = (Shell::new().unwrap(), std::env::current_exe().unwrap());
-    let output = cmd!(sh, "{program} --exact packs_in_a_child --ignored --nocapture")
-        .env(CHILD_TREE, &tree)
-        .env(CHILD_OUT, &disk.0)
-        .quiet()
-        .ignore_status()
-        .output()
-        .unwrap();
+    let output = cmd!(
+        sh,
+        "{program} --exact packs_in_a_child --ignored --nocapture"
+    )
+    .env(CHILD_TREE, &tree)
+    .env(CHILD_OUT, &disk.0)
+    .quiet()
+    .ignore_status()
+    .output()
+    .unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     let start = format!(
         "error: no space left in {}; free some there, or choose another folder with --out: ",
         disk.0.display()
     );
-    assert!(text.starts_with(&start) && text.lines().count() == 1, "{text}");
+    assert!(
+        text.starts_with(&start) && text.lines().count() == 1,
+        "{text}"
+    );
     assert_eq!(names(&disk.0), published());
     assert_eq!(
         sha256(&small.zip),
@@ -352,7 +376,8 @@ const CHILD_OUT: &str = "XTASK_TEST_PACK_OUT";
 #[test]
 #[ignore = "the process that other tests here start and kill"]
 fn packs_in_a_child() {
-    let (Some(tree), Some(out)) = (std::env::var_os(CHILD_TREE), std::env::var_os(CHILD_OUT)) else {
+    let (Some(tree), Some(out)) = (std::env::var_os(CHILD_TREE), std::env::var_os(CHILD_OUT))
+    else {
         testing::unasked("packs_in_a_child", "only other tests call it");
         return;
     };

@@ -70,7 +70,9 @@ fn an_unknown_set_and_a_faulty_one_are_wrong_usage() {
     let (code, _, error) = patches(&[set.to_str().unwrap()]);
     assert_eq!(code, 2);
     assert!(
-        error.contains("rename the folder") && error.contains("common:1: ") && error.contains("common:2: "),
+        error.contains("rename the folder")
+            && error.contains("common:1: ")
+            && error.contains("common:2: "),
         "{error}"
     );
 }

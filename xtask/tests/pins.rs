@@ -1,5 +1,8 @@
 //! `cargo xtask pins` as a user calls it: output, exit codes, and nothing taken from the machine around it.
-#![allow(clippy::unwrap_used, reason = "a test's own functions may fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test's own functions may fail the test"
+)]
 
 #[path = "../src/http/test_server.rs"]
 mod test_server;
@@ -132,7 +135,8 @@ impl Outcome {
 fn release() -> Site {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default();
-    zip.start_file("esp32s3-libs/versions.txt", options).unwrap();
+    zip.start_file("esp32s3-libs/versions.txt", options)
+        .unwrap();
     zip.write_all(VERSIONS.as_bytes()).unwrap();
     zip.start_file(
         "esp32s3-libs/lib/libx.a",
@@ -245,7 +249,9 @@ fn the_official_zip_is_read_in_parts_and_then_never_again() {
     );
     assert!(shown.out.contains("nothing fetched"), "{}", shown.out);
     drop(site);
-    let again = home.pins(&["--index", &index, "--offline", "--json"]).json();
+    let again = home
+        .pins(&["--index", &index, "--offline", "--json"])
+        .json();
     assert_eq!(again["origin"]["fetched"], 0);
 }
 
@@ -272,7 +278,12 @@ fn the_data_folder_of_the_environment_or_the_flag_counts() {
     command.args(["--data-dir", "by flag"]);
     let by_flag = outcome(&mut command).json();
     assert_eq!(by_flag["data_dir"]["found_by"], json!({"kind": "flag"}));
-    assert!(by_flag["origin"]["path"].as_str().unwrap().contains("by flag"));
+    assert!(
+        by_flag["origin"]["path"]
+            .as_str()
+            .unwrap()
+            .contains("by flag")
+    );
 }
 
 #[test]
@@ -314,7 +325,8 @@ fn what_cannot_be_read_ends_with_1() {
     let bad = home.file("bad.txt", "lib-builder: master ee57070\nesp-idf v5.5.5\n");
     home.pins(&["--versions", &bad])
         .failed(1, &["bad.txt, line 2: `esp-idf v5.5.5`"]);
-    home.pins(&["--versions", "none.txt"]).failed(1, &["none.txt"]);
+    home.pins(&["--versions", "none.txt"])
+        .failed(1, &["none.txt"]);
     home.pins(&["--offline"]).failed(
         1,
         &[
@@ -327,8 +339,12 @@ fn what_cannot_be_read_ends_with_1() {
     home.pins(&["--index", &index])
         .failed(1, &["index.json", "line 1"]);
     let config = "directories: [\n";
-    home.file(&format!("{}/arduino-cli.yaml", home.default_data_dir()), config);
-    home.pins(&[]).failed(1, &["arduino-cli.yaml", "--data-dir"]);
+    home.file(
+        &format!("{}/arduino-cli.yaml", home.default_data_dir()),
+        config,
+    );
+    home.pins(&[])
+        .failed(1, &["arduino-cli.yaml", "--data-dir"]);
 }
 
 #[test]
@@ -348,7 +364,10 @@ fn the_help_says_where_pins_come_from() {
 
 #[test]
 fn a_real_versions_txt_is_shown() {
-    let Some(file) = testing::shared("a_real_versions_txt_is_shown", "upstream/versions-idf-5.1.txt") else {
+    let Some(file) = testing::shared(
+        "a_real_versions_txt_is_shown",
+        "upstream/versions-idf-5.1.txt",
+    ) else {
         return;
     };
     let answer = Home::new()

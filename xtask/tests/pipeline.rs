@@ -176,12 +176,19 @@ fn the_demo_shows_exactly_what_the_patch_set_changes() {
             .unwrap()
             .trim_start_matches("https://github.com/");
         let repo = git2::Repository::open(demo.path("git").join(name)).unwrap();
-        let head = repo.head().unwrap().peel_to_commit().unwrap().id().to_string();
+        let head = repo
+            .head()
+            .unwrap()
+            .peel_to_commit()
+            .unwrap()
+            .id()
+            .to_string();
         assert_ne!(source["commit"].as_str().unwrap(), head, "{name}");
     }
-    let manifest: Value =
-        serde_json::from_slice(&fs::read(demo.path("dist").join(ZIP.replace(".zip", ".json"))).unwrap())
-            .unwrap();
+    let manifest: Value = serde_json::from_slice(
+        &fs::read(demo.path("dist").join(ZIP.replace(".zip", ".json"))).unwrap(),
+    )
+    .unwrap();
     assert_eq!(
         manifest["components"]["espressif__cbor"], "0.6.0~1",
         "the registry has a newer one"
@@ -293,7 +300,10 @@ fn another_folder_and_then_no_network_give_the_same_bytes() {
     fs::rename(&git, dir.path().join("gone")).unwrap();
     let zip = fs::read(ours.join(ZIP)).unwrap();
     fs::remove_dir_all(&ours).unwrap();
-    demo.build(&git, dir.path()).arg("--offline").assert().success();
+    demo.build(&git, dir.path())
+        .arg("--offline")
+        .assert()
+        .success();
     assert!(fs::read(ours.join(ZIP)).unwrap() == zip);
 }
 
@@ -311,7 +321,12 @@ fn a_build_that_fails_says_why_and_where_and_leaves_no_package() {
         &dir.path().join("versions.txt"),
     );
     let mut command = demo.build(&git, dir.path());
-    let error = stderr(command.args(["--core", "3.3.12", "--versions"]).arg(&versions), 1);
+    let error = stderr(
+        command
+            .args(["--core", "3.3.12", "--versions"])
+            .arg(&versions),
+        1,
+    );
     for word in [
         "a source does not compile",
         "heap_caps.c",
@@ -337,14 +352,23 @@ fn an_output_that_lacks_a_variant_is_refused() {
         &dir.path().join("versions.txt"),
     );
     let mut command = demo.build(&git, dir.path());
-    let error = stderr(command.args(["--core", "3.3.12", "--versions"]).arg(&versions), 3);
-    assert!(error.contains("memory variant opi_opi is missing"), "{error}");
+    let error = stderr(
+        command
+            .args(["--core", "3.3.12", "--versions"])
+            .arg(&versions),
+        3,
+    );
+    assert!(
+        error.contains("memory variant opi_opi is missing"),
+        "{error}"
+    );
     nothing_in(&dir.path().join("dist"));
 }
 
 #[test]
 fn an_output_folder_that_cannot_take_the_package_is_told_before_anything_is_fetched() {
-    let Some(demo) = demo("an_output_folder_that_cannot_take_the_package_is_told_before_anything_is_fetched")
+    let Some(demo) =
+        demo("an_output_folder_that_cannot_take_the_package_is_told_before_anything_is_fetched")
     else {
         return;
     };
@@ -371,7 +395,10 @@ fn without_a_variant(repository: &Path) -> git2::Oid {
         .find_blob(tree.get_path(Path::new(path)).unwrap().id())
         .unwrap();
     let script = String::from_utf8(script.content().to_vec()).unwrap();
-    let broken = script.replace("#!/bin/sh\n", "#!/bin/sh\nif [ \"$3\" = opi ]; then exit 0; fi\n");
+    let broken = script.replace(
+        "#!/bin/sh\n",
+        "#!/bin/sh\nif [ \"$3\" = opi ]; then exit 0; fi\n",
+    );
     assert_ne!(script, broken);
     let blob = repo.blob(broken.as_bytes()).unwrap();
     let mut update = git2::build::TreeUpdateBuilder::new();

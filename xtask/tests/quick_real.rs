@@ -109,7 +109,10 @@ fn the_seven_real_sources_are_reproduced_and_all_change() {
     if which::which("xtensa-lx106-elf-gcc").is_err() || !Path::new("/usr/include/newlib").is_dir() {
         return testing::skipped(TEST, "no gcc-xtensa-lx106 with libnewlib-dev");
     }
-    let dir = tempfile::Builder::new().prefix("real é ").tempdir().unwrap();
+    let dir = tempfile::Builder::new()
+        .prefix("real é ")
+        .tempdir()
+        .unwrap();
     let real = Real {
         dir: dir.path().to_owned(),
         configs,
@@ -144,8 +147,14 @@ fn the_seven_real_sources_are_reproduced_and_all_change() {
         &report,
     )
     .unwrap();
-    let compiler =
-        inputs::compiler(Some(&real.dir.join("esp-x32")), dir.path(), &core, &chip, &report).unwrap();
+    let compiler = inputs::compiler(
+        Some(&real.dir.join("esp-x32")),
+        dir.path(),
+        &core,
+        &chip,
+        &report,
+    )
+    .unwrap();
     let pins = release::resolve(
         &release::Request {
             core: &core,
@@ -186,10 +195,16 @@ fn the_seven_real_sources_are_reproduced_and_all_change() {
             .commit,
         COMMIT
     );
-    let BuildRecord::Quick { proven, members, .. } = &built.build else {
+    let BuildRecord::Quick {
+        proven, members, ..
+    } = &built.build
+    else {
         panic!("{:?}", built.build)
     };
-    assert!(*proven && members.len() == 7 * VARIANTS.len(), "{members:?}");
+    assert!(
+        *proven && members.len() == 7 * VARIANTS.len(),
+        "{members:?}"
+    );
     for source in &recipe.sources {
         let bytes = fs::read(built.tree.join("qio_opi").join(&source.archive)).unwrap();
         let member = Archive::parse(&bytes)
@@ -249,7 +264,10 @@ impl Real {
             below
                 .walk(git2::TreeWalkMode::PreOrder, |parent, entry| {
                     if entry.kind() == Some(git2::ObjectType::Blob) {
-                        write(format!("{path}/{parent}{}", entry.name().unwrap()), entry.id());
+                        write(
+                            format!("{path}/{parent}{}", entry.name().unwrap()),
+                            entry.id(),
+                        );
                     }
                     git2::TreeWalkResult::Ok
                 })
@@ -268,7 +286,10 @@ impl Real {
         let text = fs::read_to_string(&reent).unwrap();
         fs::write(
             &reent,
-            text.replace("_reent *const _global_impure_ptr", "_reent * _global_impure_ptr"),
+            text.replace(
+                "_reent *const _global_impure_ptr",
+                "_reent * _global_impure_ptr",
+            ),
         )
         .unwrap();
         let program = self.dir.join("esp-x32/bin/xtensa-esp32s3-elf-gcc");
@@ -290,7 +311,8 @@ impl Real {
         let program = self.dir.join("esp-x32/bin/xtensa-esp32s3-elf-gcc");
         let include = |path: String| format!("-I{}", idf.join(path).display());
         let compile = |source: &xtask::build::quick::recipe::Source| {
-            let mut arguments: Vec<String> = C_FLAGS.split_whitespace().map(str::to_owned).collect();
+            let mut arguments: Vec<String> =
+                C_FLAGS.split_whitespace().map(str::to_owned).collect();
             arguments.extend(DEFINES.split(' ').map(|define| define.replace('\\', "")));
             arguments.extend(recipe.flags.iter().chain(&source.flags).cloned());
             arguments.push(format!("-fmacro-prefix-map={}=/IDF", idf.display()));
@@ -364,7 +386,11 @@ impl Real {
         for folder in PUBLIC.split_whitespace() {
             let from = self.idf().join("components").join(folder);
             for entry in walkdir::WalkDir::new(&from).into_iter().map(Result::unwrap) {
-                if entry.path().extension().is_some_and(|extension| extension == "h") {
+                if entry
+                    .path()
+                    .extension()
+                    .is_some_and(|extension| extension == "h")
+                {
                     let below = entry.path().strip_prefix(&from).unwrap();
                     let to = tree.join("include").join(folder).join(below);
                     fs::create_dir_all(to.parent().unwrap()).unwrap();

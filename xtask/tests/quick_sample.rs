@@ -26,7 +26,10 @@ fn both_ways_give_the_same_libraries() {
     {
         return testing::skipped(TEST, "no Linux with sh, cc and ar");
     }
-    let dir = tempfile::Builder::new().prefix("both ways é ").tempdir().unwrap();
+    let dir = tempfile::Builder::new()
+        .prefix("both ways é ")
+        .tempdir()
+        .unwrap();
     let (core, chip) = ("3.3.12".parse().unwrap(), "esp32s3".parse().unwrap());
     let full = demo::play(
         &Options {
@@ -79,7 +82,10 @@ fn both_ways_give_the_same_libraries() {
     })
     .unwrap();
 
-    let BuildRecord::Quick { proven, members, .. } = &built.build else {
+    let BuildRecord::Quick {
+        proven, members, ..
+    } = &built.build
+    else {
         panic!("{:?}", built.build)
     };
     assert!(*proven && !members.is_empty());

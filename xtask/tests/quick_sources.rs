@@ -30,11 +30,16 @@ struct Upstream {
 
 impl Upstream {
     fn new() -> Self {
-        let dir = tempfile::Builder::new().prefix("upstream ü ").tempdir().unwrap();
+        let dir = tempfile::Builder::new()
+            .prefix("upstream ü ")
+            .tempdir()
+            .unwrap();
         let repository = git2::Repository::init_bare(dir.path().join("esp-idf.git")).unwrap();
         let mut config = repository.config().unwrap();
         config.set_bool("uploadpack.allowFilter", true).unwrap();
-        config.set_bool("uploadpack.allowAnySHA1InWant", true).unwrap();
+        config
+            .set_bool("uploadpack.allowAnySHA1InWant", true)
+            .unwrap();
         let who = git2::Signature::now("Test", "test@example.org").unwrap();
         let mut parent: Option<git2::Oid> = None;
         let commits = ["one\r\n", "two\n"].map(|text| {
@@ -42,7 +47,11 @@ impl Upstream {
             let mut update = git2::build::TreeUpdateBuilder::new();
             let header = format!("{FOLDER}/deep/private.h");
             let big = "not wanted\n".repeat(10_000);
-            for (path, content) in [(SOURCE, text), (&header, "#pragma once\n"), ("big/other.c", &big)] {
+            for (path, content) in [
+                (SOURCE, text),
+                (&header, "#pragma once\n"),
+                ("big/other.c", &big),
+            ] {
                 update.upsert(
                     path,
                     repository.blob(content.as_bytes()).unwrap(),
@@ -67,7 +76,12 @@ impl Upstream {
             id.to_string()
         });
         repository
-            .reference("refs/tags/v5.5.5", commits[0].parse().unwrap(), false, "tag")
+            .reference(
+                "refs/tags/v5.5.5",
+                commits[0].parse().unwrap(),
+                false,
+                "tag",
+            )
             .unwrap();
         Self { dir, commits }
     }
@@ -155,7 +169,9 @@ impl Run {
 
     fn files(&self, commit: &str, paths: &[&str]) -> anyhow::Result<Files> {
         let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-        self.run(commit, |checkout, pins| checkout.files(pins, "esp-idf", &paths))
+        self.run(commit, |checkout, pins| {
+            checkout.files(pins, "esp-idf", &paths)
+        })
     }
 
     fn run<T>(&self, commit: &str, stage: impl FnOnce(&Checkout<'_>, &Pins) -> T) -> T {
@@ -174,7 +190,9 @@ impl Run {
             origin: Origin::File {
                 path: "versions.txt".into(),
             },
-            sources: ["lib-builder", "esp-idf", "arduino", "tinyusb"].map(pin).to_vec(),
+            sources: ["lib-builder", "esp-idf", "arduino", "tinyusb"]
+                .map(pin)
+                .to_vec(),
             components: Vec::new(),
         };
         let checkout = Checkout {
@@ -206,7 +224,10 @@ fn check_wanted(files: &Files, commit: &str) {
     assert_eq!(files.commit, commit);
     assert_eq!(
         below(&files.root),
-        [PathBuf::from(SOURCE), format!("{FOLDER}/deep/private.h").into()]
+        [
+            PathBuf::from(SOURCE),
+            format!("{FOLDER}/deep/private.h").into()
+        ]
     );
     assert_eq!(
         fs::read(files.root.join(SOURCE)).unwrap(),
@@ -221,7 +242,10 @@ fn a_server_gives_these_files_alone() {
     let Some(server) = Server::new("a_server_gives_these_files_alone", upstream.dir.path()) else {
         return;
     };
-    let dir = tempfile::Builder::new().prefix("work é ").tempdir().unwrap();
+    let dir = tempfile::Builder::new()
+        .prefix("work é ")
+        .tempdir()
+        .unwrap();
     let run = Run::new(dir.path(), &format!("git://127.0.0.1:{}", server.1));
     let [old, _] = &upstream.commits;
     let files = run.files(&old[..9], &[SOURCE, FOLDER]).unwrap();
@@ -261,7 +285,11 @@ fn a_folder_of_this_machine_is_read_as_it_stands() {
 fn what_a_full_checkout_left_in_the_mirror_is_enough() {
     let upstream = Upstream::new();
     let (here, there) = ("esp-idf.git", "esp32-arduino-lib-builder.git");
-    fs::rename(upstream.dir.path().join(here), upstream.dir.path().join(there)).unwrap();
+    fs::rename(
+        upstream.dir.path().join(here),
+        upstream.dir.path().join(there),
+    )
+    .unwrap();
     let dir = tempfile::tempdir().unwrap();
     let mut run = Run::new(dir.path(), &upstream.folder());
     let [old, _] = &upstream.commits;
@@ -312,7 +340,10 @@ fn what_is_not_there_is_named() {
         "{error}"
     );
     let error = text(run.files("0123456789", &[SOURCE]));
-    assert!(error.contains("0123456789") && error.contains("tried"), "{error}");
+    assert!(
+        error.contains("0123456789") && error.contains("tried"),
+        "{error}"
+    );
     let error = text(Run::new(dir.path(), "/nowhere").files(old, &[SOURCE]));
     assert!(error.contains("/nowhere"), "{error}");
     let mut offline = Run::new(&dir.path().join("other"), &upstream.folder());

@@ -105,8 +105,8 @@ impl Laid {
         .ignore_status()
         .output()
         .unwrap();
-        let text =
-            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
         if output.status.success() {
             Ok(text)
         } else {
@@ -169,7 +169,10 @@ fn expected(variants: &[(&str, bool)]) -> BTreeMap<(String, String), Vec<String>
                 .iter()
                 .filter(|member| *octal || **member != "esp_psram_impl_octal.c.obj")
                 .map(|member| (*member).to_owned());
-            expected.insert(((*variant).to_owned(), archive.to_owned()), members.collect());
+            expected.insert(
+                ((*variant).to_owned(), archive.to_owned()),
+                members.collect(),
+            );
         }
     }
     expected
@@ -179,7 +182,9 @@ fn expected(variants: &[(&str, bool)]) -> BTreeMap<(String, String), Vec<String>
 fn patched_builds_change_the_members_that_the_real_ones_change() {
     let test = "patched_builds_change_the_members_that_the_real_ones_change";
     let both = "\nCONFIG_SPIRAM_XIP_FROM_PSRAM=y\nCONFIG_SPIRAM_ECC_ENABLE=y\n";
-    let Some(stock) = Laid::out(test, &[]) else { return };
+    let Some(stock) = Laid::out(test, &[]) else {
+        return;
+    };
     let said = stock.build("sh", "esp32s3");
     for line in [
         "* Skipping Target: esp32c3",
@@ -213,7 +218,10 @@ fn patched_builds_change_the_members_that_the_real_ones_change() {
     chip.build(bash, "esp32s3");
     let difference = difference::between(&stock.tree("esp32s3"), &chip.tree("esp32s3")).unwrap();
     let quad = [("dio_qspi", false), ("qio_qspi", false)];
-    assert_eq!(members(&difference), expected(&[&variants[..], &quad].concat()));
+    assert_eq!(
+        members(&difference),
+        expected(&[&variants[..], &quad].concat())
+    );
     let lines = |variant: &str| {
         let path = format!("{variant}/include/sdkconfig.h");
         let changed = difference

@@ -16,7 +16,14 @@ fn xtask_commands(text: &str) -> Vec<String> {
     lines
         .chain(spans)
         .filter(|command| command.starts_with("cargo xtask") && !command.contains('\n'))
-        .map(|command| command.split("  #").next().unwrap_or_default().trim().to_owned())
+        .map(|command| {
+            command
+                .split("  #")
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        })
         .collect()
 }
 
@@ -46,11 +53,18 @@ fn every_command_in_a_readme_parses() {
                     .map(|s| s.to_string())
                     .chain(words[2..].iter().cloned()),
             ) {
-                assert!(!error.use_stderr(), "{}: `{command}`\n{error}", readme.display());
+                assert!(
+                    !error.use_stderr(),
+                    "{}: `{command}`\n{error}",
+                    readme.display()
+                );
             }
         }
     }
-    assert!(seen >= 5, "only {seen} commands found: is the README still read?");
+    assert!(
+        seen >= 5,
+        "only {seen} commands found: is the README still read?"
+    );
 }
 
 #[test]
@@ -79,7 +93,6 @@ fn the_top_level_is_the_agreed_one() {
         "defconfig-patches",
         "firmware",
         "installers",
-        "rustfmt.toml",
         "target",
         "xtask",
     ];

@@ -107,7 +107,13 @@ impl Donor {
 /// `size` bytes of the donor from some offset on, wrapped round.
 fn cut(donor: &[u8], size: usize, random: &mut Random) -> Vec<u8> {
     let start = random.below(donor.len());
-    donor.iter().cycle().skip(start).take(size).copied().collect()
+    donor
+        .iter()
+        .cycle()
+        .skip(start)
+        .take(size)
+        .copied()
+        .collect()
 }
 
 /// Bytes of a bell curve about zero with a deviation of some 11.
@@ -288,7 +294,12 @@ fn function(out: &mut String, unit: &str, random: &mut Random) {
 fn structure(out: &mut String, unit: &str, random: &mut Random) {
     *out += "typedef struct {\n";
     for _ in 0..3 + random.below(6) {
-        let field = format!("{} {}_{};", random.pick(&TYPES), random.word(), random.word());
+        let field = format!(
+            "{} {}_{};",
+            random.pick(&TYPES),
+            random.word(),
+            random.word()
+        );
         *out += &format!("    {field:<36} /*!< {} */\n", sentence(random, 6));
     }
     *out += &format!("}} {unit}_{}_t;\n\n", random.word());
@@ -305,10 +316,15 @@ fn registers(out: &mut String, unit: &str, random: &mut Random) {
     while bit < 32 {
         let width = 1 + random.below(8);
         let field = format!("{unit}_{}_{}", random.word(), random.word()).to_uppercase();
-        *out += &format!("/* {field} : R/W ;bitpos:[{bit}] ;default: {}'h0 ; */\n", width);
+        *out += &format!(
+            "/* {field} : R/W ;bitpos:[{bit}] ;default: {}'h0 ; */\n",
+            width
+        );
         *out += &format!("/*description: {}.*/\n", sentence(random, 8));
         let mask = (1_u64 << width) - 1;
-        *out += &format!("#define {field}    0x{mask:08x}\n#define {field}_M  (({field}_V)<<({field}_S))\n");
+        *out += &format!(
+            "#define {field}    0x{mask:08x}\n#define {field}_M  (({field}_V)<<({field}_S))\n"
+        );
         *out += &format!("#define {field}_V  0x{mask:x}\n#define {field}_S  {bit}\n");
         bit += width;
     }
@@ -316,7 +332,10 @@ fn registers(out: &mut String, unit: &str, random: &mut Random) {
 
 fn sentence(random: &mut Random, words: usize) -> String {
     let words = 2 + random.below(words);
-    (0..words).map(|_| random.word()).collect::<Vec<_>>().join(" ")
+    (0..words)
+        .map(|_| random.word())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// A small generator (splitmix64), the same on every machine.

@@ -87,7 +87,8 @@ fn main() -> Result<()> {
 
 fn measure(work: &Path, tree: &Path, arguments: &Arguments) -> Result<Vec<Row>> {
     let rounds = arguments.rounds;
-    let wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+    let wanted =
+        |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
     let mut rows = Vec::new();
     for (name, effort) in [("xtask", Effort::Fast), ("xtask --best", Effort::Best)] {
         if !wanted(name) {
@@ -186,7 +187,8 @@ fn print_table(rows: &[Row], total: u64) {
         table.add_row([
             row.name.to_owned(),
             format!("{:.2}", row.seconds),
-            row.cpu_seconds.map_or("-".to_owned(), |cpu| format!("{cpu:.2}")),
+            row.cpu_seconds
+                .map_or("-".to_owned(), |cpu| format!("{cpu:.2}")),
             format!("{:.3}", mb(row.bytes)),
             format!("{:.2} %", 100.0 * row.bytes as f64 / total as f64),
         ]);
@@ -210,7 +212,10 @@ fn print_targets(rows: &[Row]) {
     }
     if let (Some(ours), Some(seven)) = (row("xtask --best"), row("7z -mx9")) {
         let less = seven.bytes as i64 - ours.bytes as i64;
-        println!("{} --best: {less} bytes smaller than 7z -mx9", verdict(less >= 0));
+        println!(
+            "{} --best: {less} bytes smaller than 7z -mx9",
+            verdict(less >= 0)
+        );
         let share = ours.seconds / seven.seconds;
         println!(
             "{} --best: {share:.2} of the time of 7z -mx9 (target: 0.33)",
@@ -233,7 +238,11 @@ fn machine() -> String {
         let line = text.lines().find(|line| line.starts_with("model name"))?;
         Some(line.split_once(": ")?.1.to_owned())
     });
-    let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+    let profile = if cfg!(debug_assertions) {
+        "dev"
+    } else {
+        "release"
+    };
     format!(
         "{cores} cores, {}, {profile} profile",
         model.as_deref().unwrap_or(std::env::consts::ARCH)

@@ -61,13 +61,19 @@ fn made_up() -> Vec<File> {
     add(2402, 29_460_000, 300.0, &|n| {
         format!("include/component_{}/include/part_{n}.h", n % 97)
     });
-    add(105, 57_000_000, 200.0, &|n| format!("lib/libcomponent_{n}.a"));
+    add(105, 57_000_000, 200.0, &|n| {
+        format!("lib/libcomponent_{n}.a")
+    });
     add(16, 13_800_000, 30.0, &|n| format!("ld/libspeech_{n}.a"));
     for variant in [
         "dio_opi", "dio_qspi", "opi_opi", "opi_qspi", "qio_opi", "qio_qspi",
     ] {
-        add(6, 3_700_000, 25.0, &|n| format!("{variant}/libsystem_{n}.a"));
-        add(1, 70_000, 1.0, &|_| format!("{variant}/include/sdkconfig.h"));
+        add(6, 3_700_000, 25.0, &|n| {
+            format!("{variant}/libsystem_{n}.a")
+        });
+        add(1, 70_000, 1.0, &|_| {
+            format!("{variant}/include/sdkconfig.h")
+        });
     }
     add(15, 430_000, 20.0, &|n| format!("ld/sections_{n}.ld"));
     add(4, 1_930_000, 1.0, &|n| format!("bin/bootloader_{n}.elf"));

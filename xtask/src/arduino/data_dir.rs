@@ -193,8 +193,8 @@ impl Surroundings<'_> {
         };
         // The error in one line: the quoted piece of the file would spread over many.
         let plain = serde_saphyr::options! { with_snippet: false };
-        let config: Option<ArduinoConfig> =
-            serde_saphyr::from_str_with_options(&text, plain).with_context(|| {
+        let config: Option<ArduinoConfig> = serde_saphyr::from_str_with_options(&text, plain)
+            .with_context(|| {
                 format!(
                     "reading {} (give --data-dir DIR to do without it)",
                     file.display()

@@ -46,7 +46,12 @@ pub struct Findings {
 ///
 /// # Errors
 /// One [`Refusal::Check`] that tells every finding.
-pub fn check(tree: &Tree, layout: &Layout, set: &PatchSet, stock: Option<&Tree>) -> Result<Effective> {
+pub fn check(
+    tree: &Tree,
+    layout: &Layout,
+    set: &PatchSet,
+    stock: Option<&Tree>,
+) -> Result<Effective> {
     let findings = examine(tree, layout, set, stock)?;
     for warning in &findings.warnings {
         tracing::warn!("{warning}");
@@ -58,7 +63,12 @@ pub fn check(tree: &Tree, layout: &Layout, set: &PatchSet, stock: Option<&Tree>)
 ///
 /// # Errors
 /// Only what keeps it from looking: a file that cannot be read, a link or a device in the tree.
-pub fn examine(tree: &Tree, layout: &Layout, set: &PatchSet, stock: Option<&Tree>) -> Result<Findings> {
+pub fn examine(
+    tree: &Tree,
+    layout: &Layout,
+    set: &PatchSet,
+    stock: Option<&Tree>,
+) -> Result<Findings> {
     let mut findings = Findings::default();
     let ours = sizes(tree)?;
     let theirs = stock.map(sizes).transpose()?;
@@ -101,7 +111,8 @@ impl Findings {
         let variants = layout.memory_variants();
         for variant in variants.keys() {
             if !ours.contains_key(&format!("{variant}/include/sdkconfig.h")) {
-                self.errors.push(format!("memory variant {variant} is missing"));
+                self.errors
+                    .push(format!("memory variant {variant} is missing"));
                 continue;
             }
             for file in &layout.variant_files {
@@ -141,9 +152,9 @@ impl Findings {
 
     /// A file without content is a copy that was cut short. A header may be so on purpose, and so may what is in stock.
     fn nothing_empty(&mut self, ours: &Sizes, theirs: Option<&Sizes>) {
-        let empty = ours
-            .iter()
-            .filter(|(path, size)| **size == 0 && theirs.and_then(|files| files.get(*path)) != Some(&0));
+        let empty = ours.iter().filter(|(path, size)| {
+            **size == 0 && theirs.and_then(|files| files.get(*path)) != Some(&0)
+        });
         let (headers, others): (Vec<&str>, Vec<&str>) = empty
             .map(|(path, _)| path.as_str())
             .partition(|path| path.starts_with("include/"));
@@ -180,7 +191,10 @@ impl Findings {
     fn configuration(&mut self, tree: &Tree, layout: &Layout, set: &PatchSet) -> Result<()> {
         let variants = layout.memory_variants();
         for expect in &set.expects {
-            if !variants.keys().any(|variant| expect.variant.matches(variant)) {
+            if !variants
+                .keys()
+                .any(|variant| expect.variant.matches(variant))
+            {
                 self.errors.push(format!(
                     "{}/patch.toml: [[expect]]: `{}` matches no memory variant of {}; they are {}",
                     set.place,
@@ -201,7 +215,12 @@ impl Findings {
             .collect();
         let mut reasons = Reasons::new(layout);
         for (variant, build) in &variants {
-            if !tree.root().join(variant).join("include/sdkconfig.h").is_file() {
+            if !tree
+                .root()
+                .join(variant)
+                .join("include/sdkconfig.h")
+                .is_file()
+            {
                 continue;
             }
             let config = match tree.sdkconfig(variant) {
@@ -211,8 +230,12 @@ impl Findings {
                     continue;
                 }
             };
-            let shown = |symbol: &str, like: &Value| (symbol.to_owned(), config.shown(symbol, like));
-            let values = symbols.iter().map(|(symbol, like)| shown(symbol, like)).collect();
+            let shown =
+                |symbol: &str, like: &Value| (symbol.to_owned(), config.shown(symbol, like));
+            let values = symbols
+                .iter()
+                .map(|(symbol, like)| shown(symbol, like))
+                .collect();
             self.effective.insert((*variant).to_owned(), values);
             for (symbol, wanted) in &expected[variant] {
                 if !config.is(symbol, wanted) {
@@ -235,9 +258,12 @@ impl Findings {
             self.errors.push(format!("flags/{file}: {why}"));
         }
         for (file, token, why) in ours.foreign() {
-            let in_stock = theirs
-                .as_ref()
-                .is_some_and(|stock| stock.tokens(file).iter().any(|other| other.value == token.value));
+            let in_stock = theirs.as_ref().is_some_and(|stock| {
+                stock
+                    .tokens(file)
+                    .iter()
+                    .any(|other| other.value == token.value)
+            });
             let list = if in_stock {
                 &mut self.warnings
             } else {
@@ -307,7 +333,9 @@ impl Findings {
         let missing: Vec<&str> = theirs
             .keys()
             .map(String::as_str)
-            .filter(|path| !known.contains(path) && !added_later(path) && !whole_variant_missing(path))
+            .filter(|path| {
+                !known.contains(path) && !added_later(path) && !whole_variant_missing(path)
+            })
             .collect();
         if !missing.is_empty() {
             self.errors.push(format!(
@@ -320,8 +348,10 @@ impl Findings {
             .filter(|path| !theirs.contains_key(*path) && !added_later(path))
             .collect();
         if !extra.is_empty() {
-            self.warnings
-                .push(format!("files that the stock tree lacks: {}", some_of(&extra)));
+            self.warnings.push(format!(
+                "files that the stock tree lacks: {}",
+                some_of(&extra)
+            ));
         }
     }
 }

@@ -130,7 +130,12 @@ impl BuildLibs {
     fn decide(&self, config: &Config, report: Report<'_>) -> Result<Options> {
         let set = patchset::find(&self.patch)?;
         set.check_chip(&self.release.chip)?;
-        let mirrors = self.mirrors.iter().chain(&config.mirrors).cloned().collect();
+        let mirrors = self
+            .mirrors
+            .iter()
+            .chain(&config.mirrors)
+            .cloned()
+            .collect();
         let core = self.core()?;
         let data_dir = self.release.data_dir()?.map(|found| found.path);
         let work = super::work_dir(self.work_dir.as_deref(), config)?;
@@ -148,7 +153,11 @@ impl BuildLibs {
                 .clone()
                 .unwrap_or_else(|| super::workspace().join("target").join("dist")),
             stop_after: self.stop_after,
-            effort: if self.best { Effort::Best } else { Effort::Fast },
+            effort: if self.best {
+                Effort::Best
+            } else {
+                Effort::Fast
+            },
         })
     }
 
@@ -216,12 +225,13 @@ impl BuildLibs {
         match (&self.engine, &config.engine) {
             (Some(choice), _) => Ok(*choice),
             (None, None) => Ok(engine::Choice::Auto),
-            (None, Some(name)) => <engine::Choice as clap::ValueEnum>::from_str(name, false).map_err(|_| {
-                Refusal::Usage(format!(
-                    "the config file's engine `{name}` is not one of auto, docker, podman, host"
-                ))
-                .into()
-            }),
+            (None, Some(name)) => <engine::Choice as clap::ValueEnum>::from_str(name, false)
+                .map_err(|_| {
+                    Refusal::Usage(format!(
+                        "the config file's engine `{name}` is not one of auto, docker, podman, host"
+                    ))
+                    .into()
+                }),
         }
     }
 
@@ -268,7 +278,10 @@ fn print(options: &Options, outcome: &Outcome) -> Result<()> {
         ui::println(&format!("\n{}", package.zip.display()))?;
         ui::println(&format!("  {} in {files} files", ui::bytes(package.size)))?;
         ui::println(&format!("  SHA-256 {}", package.sha256))?;
-        if let BuildRecord::Quick { members, proven, .. } = &package.manifest.build {
+        if let BuildRecord::Quick {
+            members, proven, ..
+        } = &package.manifest.build
+        {
             let proof = if *proven {
                 "after each was reproduced from stock settings"
             } else {
@@ -280,7 +293,10 @@ fn print(options: &Options, outcome: &Outcome) -> Result<()> {
             ))?;
         }
     } else if let Some(tree) = &outcome.tree {
-        ui::println(&format!("\nbuilt and checked, not packed: {}", tree.display()))?;
+        ui::println(&format!(
+            "\nbuilt and checked, not packed: {}",
+            tree.display()
+        ))?;
     } else if let Some(root) = &outcome.root {
         ui::println(&format!("\nsources: {}", root.display()))?;
     }

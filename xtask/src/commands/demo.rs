@@ -76,7 +76,9 @@ impl Demo {
     /// The engine as it is asked for on the command line of build-libs.
     fn engine_words(&self) -> String {
         let name = clap::ValueEnum::to_possible_value(&self.engine);
-        let name = name.map_or_else(String::new, |value| format!("--engine {}", value.get_name()));
+        let name = name.map_or_else(String::new, |value| {
+            format!("--engine {}", value.get_name())
+        });
         match &self.image {
             Some(image) => format!("{name} --image {}", shell_words::quote(image)),
             None => name,
@@ -135,7 +137,10 @@ fn difference(difference: &Difference) -> String {
             What::Members(members) => members.join(", "),
             What::Lines { added, removed } => {
                 let signed = |sign: &str, lines: &[String]| -> String {
-                    lines.iter().map(|line| format!("\n  {sign} {line}")).collect()
+                    lines
+                        .iter()
+                        .map(|line| format!("\n  {sign} {line}"))
+                        .collect()
                 };
                 let lines = signed("+", added) + &signed("-", removed);
                 configs.entry(lines).or_default().push(&changed.path);

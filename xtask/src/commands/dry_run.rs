@@ -65,9 +65,14 @@ pub(super) fn show(pins: &Pins, options: &Options, json: bool) -> Result<()> {
 fn preview(pins: &Pins, options: &Options) -> Result<Preview> {
     let builds = matches!(options.stop_after, None | Some(Stage::Build));
     let (engine, only) = match &options.way {
-        Way::Full { engine, .. } if builds => (Some(Engine::find(*engine)?.name().to_owned()), None),
+        Way::Full { engine, .. } if builds => {
+            (Some(Engine::find(*engine)?.name().to_owned()), None)
+        }
         Way::Full { .. } => (None, None),
-        Way::Quick { compiler, .. } => (Some(compiler.program.display().to_string()), Some("esp-idf")),
+        Way::Quick { compiler, .. } => (
+            Some(compiler.program.display().to_string()),
+            Some("esp-idf"),
+        ),
     };
     let stem = package::stem(&options.chip, &options.core, &options.set.record())?;
     let mut sources = upstream::needed(pins, &options.mirrors)?;
@@ -95,6 +100,10 @@ fn lines(set: &PatchSet) -> Vec<String> {
     let record = set.record();
     let by_file = record.lines.iter();
     by_file
-        .flat_map(|(file, lines)| lines.iter().map(move |line| format!("configs/{file}: {line}")))
+        .flat_map(|(file, lines)| {
+            lines
+                .iter()
+                .map(move |line| format!("configs/{file}: {line}"))
+        })
         .collect()
 }

@@ -26,7 +26,9 @@ pub const DEFAULT_CHIP: &str = "esp32s3";
 /// As [`Config::load`].
 pub fn config() -> Result<Config> {
     match std::env::var_os("XTASK_CONFIG").filter(|path| !path.is_empty()) {
-        Some(path) => Config::load(Some(Path::new(&path))).context("XTASK_CONFIG names the config file"),
+        Some(path) => {
+            Config::load(Some(Path::new(&path))).context("XTASK_CONFIG names the config file")
+        }
         None => Config::load(None),
     }
 }

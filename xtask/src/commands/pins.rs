@@ -99,7 +99,11 @@ fn tables(pins: &Pins, chip: &Chip, data_dir: Option<&DataDir>) -> String {
             components.add_row([name, version]);
         }
     }
-    let mut text = format!("{head}\n\n{}\n\n{}", sources.trim_fmt(), components.trim_fmt());
+    let mut text = format!(
+        "{head}\n\n{}\n\n{}",
+        sources.trim_fmt(),
+        components.trim_fmt()
+    );
     let unpinned = release::unpinned(pins);
     if !unpinned.is_empty() {
         text += &format!(
@@ -114,7 +118,9 @@ fn origin(origin: &Origin, data_dir: Option<&DataDir>) -> String {
     match origin {
         Origin::File { path } => path.display().to_string(),
         Origin::Installed { path } => {
-            let found_by = data_dir.map_or(String::new(), |dir| format!("; data folder: {}", dir.found_by));
+            let found_by = data_dir.map_or(String::new(), |dir| {
+                format!("; data folder: {}", dir.found_by)
+            });
             format!("{} (installed{found_by})", path.display())
         }
         Origin::OfficialZip {

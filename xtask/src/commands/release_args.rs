@@ -68,7 +68,12 @@ impl ReleaseArgs {
     ///
     /// # Errors
     /// As [`release::resolve`].
-    pub fn resolve(&self, data_dir: Option<&Path>, downloads: &Path, report: Report<'_>) -> Result<Pins> {
+    pub fn resolve(
+        &self,
+        data_dir: Option<&Path>,
+        downloads: &Path,
+        report: Report<'_>,
+    ) -> Result<Pins> {
         let core = match &self.core {
             Some(core) => core.clone(),
             None => DEFAULT_CORE.parse().map_err(anyhow::Error::msg)?,

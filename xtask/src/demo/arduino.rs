@@ -16,7 +16,10 @@ use crate::libs::files;
 use crate::names::{Chip, CoreVersion};
 
 /// The compiler tools that core 3.3.12 depends on, and what they hold (package index of the core).
-const COMPILERS: [(&str, &str); 2] = [("esp-x32", "xtensa-esp32s3-elf"), ("esp-rv32", "riscv32-esp-elf")];
+const COMPILERS: [(&str, &str); 2] = [
+    ("esp-x32", "xtensa-esp32s3-elf"),
+    ("esp-rv32", "riscv32-esp-elf"),
+];
 const COMPILER_VERSION: &str = "2601";
 
 /// Files that a build leaves in the chip's folder and that a release does not hold (arduino-esp32 `.github/scripts/on-release.sh`).
@@ -95,9 +98,14 @@ fn install_compiler(data: &Path, tools: &Path, tool: &str, prefix: &str) -> Resu
         let found = WalkDir::new(tools)
             .into_iter()
             .filter_map(Result::ok)
-            .find(|entry| entry.file_type().is_file() && entry.file_name().to_string_lossy() == name);
+            .find(|entry| {
+                entry.file_type().is_file() && entry.file_name().to_string_lossy() == name
+            });
         let Some(found) = found else {
-            bail!("upstream's installer left no {name} below {}", tools.display());
+            bail!(
+                "upstream's installer left no {name} below {}",
+                tools.display()
+            );
         };
         fs::copy(found.path(), bin.join(name))?;
     }
@@ -119,7 +127,8 @@ fn official_zip(stock: &Path, root: &str) -> Result<Vec<u8>> {
 fn write_index(data: &Path, release: &Release<'_>, name: &str, zip: &[u8]) -> Result<()> {
     let (core, tool) = (release.core.to_string(), release.chip.tool_name());
     let hash = sha256(zip);
-    let depends = |name: &str, version: &str| json!({"packager": "esp32", "name": name, "version": version});
+    let depends =
+        |name: &str, version: &str| json!({"packager": "esp32", "name": name, "version": version});
     let mut dependencies = vec![depends(&tool, &core)];
     let mut tools = vec![json!({"name": tool, "version": core, "systems": [{
         "host": "all",

@@ -74,7 +74,8 @@ mod tests {
     #[test]
     fn the_sample_keeps_what_real_defconfig_files_have() {
         let files = files("lib-builder").unwrap();
-        let ends = |name: &str, end: &[u8]| files[&format!("configs/defconfig.{name}")].ends_with(end);
+        let ends =
+            |name: &str, end: &[u8]| files[&format!("configs/defconfig.{name}")].ends_with(end);
         for name in ["opi_ram", "qio_ram", "opi", "qio", "dio", "80m", "120m"] {
             assert!(!ends(name, b"\n"), "{name} has a last newline");
         }

@@ -139,7 +139,10 @@ fn differing(old: &Members<'_>, new: &Members<'_>) -> Vec<String> {
     let changed = new
         .iter()
         .filter(|(key, data)| find(old, key).as_deref() != Some(*data));
-    changed.chain(gone).map(|((name, _), _)| name.clone()).collect()
+    changed
+        .chain(gone)
+        .map(|((name, _), _)| name.clone())
+        .collect()
 }
 
 /// Lines of `one` that `other` does not have, in order.
@@ -214,7 +217,11 @@ mod tests {
         assert_eq!(difference.same, 1);
         assert_eq!(difference.added, ["only-patched"]);
         assert_eq!(difference.removed, ["only-stock"]);
-        let what: Vec<&What> = difference.changed.iter().map(|changed| &changed.what).collect();
+        let what: Vec<&What> = difference
+            .changed
+            .iter()
+            .map(|changed| &changed.what)
+            .collect();
         let lines = What::Lines {
             added: vec!["#define C 1".into()],
             removed: vec!["#define B 1".into()],
@@ -231,7 +238,10 @@ mod tests {
 
     #[test]
     fn an_archive_that_is_none_is_named() {
-        let (one, two) = (tree(&[("lib/x.a", b"no")]), tree(&[("lib/x.a", b"neither")]));
+        let (one, two) = (
+            tree(&[("lib/x.a", b"no")]),
+            tree(&[("lib/x.a", b"neither")]),
+        );
         let error = format!("{:#}", between(one.path(), two.path()).unwrap_err());
         assert!(error.contains("lib/x.a"), "{error}");
     }

@@ -89,10 +89,11 @@ impl Folder {
     /// Whether repositories and release stand here, complete, made from the same.
     pub(super) fn holds(&self, made: &Made) -> Result<bool> {
         let path = self.root.join(RECORD);
-        let found: Option<Made> = serde_json::from_slice(&fs::read(&path)?).unwrap_or_else(|error| {
-            tracing::debug!("{} is not of this version: {error}", path.display());
-            None
-        });
+        let found: Option<Made> =
+            serde_json::from_slice(&fs::read(&path)?).unwrap_or_else(|error| {
+                tracing::debug!("{} is not of this version: {error}", path.display());
+                None
+            });
         let whole = self.git().is_dir() && self.arduino().is_dir();
         Ok(whole && found.as_ref() == Some(made))
     }

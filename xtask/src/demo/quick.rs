@@ -32,7 +32,12 @@ pub struct Quick {
 ///
 /// # Errors
 /// Those of `build-libs --quick`.
-pub(super) fn build(options: &Options, folder: &Folder, full: &Path, report: Report<'_>) -> Result<Quick> {
+pub(super) fn build(
+    options: &Options,
+    folder: &Folder,
+    full: &Path,
+    report: Report<'_>,
+) -> Result<Quick> {
     let begun = Instant::now();
     let (core, chip, data_dir) = (&options.core, &options.chip, folder.arduino());
     let work = WorkDir::open(&folder.work())?;

@@ -84,7 +84,10 @@ const PLANS: [Plan; 7] = [
             ("components/heap/tlsf", "espressif/tlsf.git"),
             ("components/mbedtls/mbedtls", "espressif/mbedtls.git"),
         ],
-        later: Some(("components/heap/heap_caps.c", "#error later than the release\n")),
+        later: Some((
+            "components/heap/heap_caps.c",
+            "#error later than the release\n",
+        )),
     },
     Plan {
         name: "arduino",
@@ -93,7 +96,10 @@ const PLANS: [Plan; 7] = [
         branch: "master",
         tag: None,
         submodules: &[],
-        later: Some(("cores/esp32/esp32-hal-psram.c", "#error later than the release\n")),
+        later: Some((
+            "cores/esp32/esp32-hal-psram.c",
+            "#error later than the release\n",
+        )),
     },
     Plan {
         name: "tinyusb",
@@ -206,7 +212,8 @@ impl Plan {
     fn links(&self, commits: &[(&str, Oid)]) -> Result<Vec<(&'static str, Oid)>> {
         let link = |(path, place): &(&'static str, &str)| {
             let made = commits.iter().find(|(made, _)| made == place);
-            let (_, commit) = made.with_context(|| format!("{place} stands behind what contains it"))?;
+            let (_, commit) =
+                made.with_context(|| format!("{place} stands behind what contains it"))?;
             Ok((*path, *commit))
         };
         self.submodules.iter().map(link).collect()
@@ -295,6 +302,9 @@ mod tests {
         assert_eq!(mode("components/heap/tlsf"), i32::from(FileMode::Commit));
         assert_eq!(mode("install.sh"), i32::from(FileMode::BlobExecutable));
         assert_eq!(mode("export.sh"), i32::from(FileMode::Blob));
-        assert!(make(&root).is_err(), "what stands there is not written into");
+        assert!(
+            make(&root).is_err(),
+            "what stands there is not written into"
+        );
     }
 }

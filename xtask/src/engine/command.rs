@@ -172,10 +172,15 @@ pub fn command_line(
     name: &str,
     job: &Job<'_>,
 ) -> Result<Vec<OsString>> {
-    let mut words: Vec<String> = ["run", "--rm", "--init", "--name", name].map(String::from).into();
+    let mut words: Vec<String> = ["run", "--rm", "--init", "--name", name]
+        .map(String::from)
+        .into();
     words.extend(["--label".to_owned(), label(job.folder.as_path())]);
     match facts.user(caller) {
-        User::Ids => words.extend(["--user".to_owned(), format!("{}:{}", caller.uid, caller.gid)]),
+        User::Ids => words.extend([
+            "--user".to_owned(),
+            format!("{}:{}", caller.uid, caller.gid),
+        ]),
         User::KeepId => words.push("--userns=keep-id".to_owned()),
         User::Image => {}
     }
@@ -192,9 +197,15 @@ pub fn command_line(
         words.extend(["--network".to_owned(), "none".to_owned()]);
     }
     for mount in &job.mounts {
-        words.extend(["--volume".to_owned(), volume(facts, caller, job.root, mount)?]);
+        words.extend([
+            "--volume".to_owned(),
+            volume(facts, caller, job.root, mount)?,
+        ]);
     }
-    words.extend(["--workdir".to_owned(), inside(caller.os, job.root, &job.folder)?]);
+    words.extend([
+        "--workdir".to_owned(),
+        inside(caller.os, job.root, &job.folder)?,
+    ]);
     for (key, value) in &job.env {
         words.extend(["--env".to_owned(), format!("{key}={value}")]);
     }
@@ -220,7 +231,11 @@ pub(super) fn inside(os: HostOs, root: &Path, path: &Path) -> Result<String> {
     let (root, path) = (plain(os, root)?, plain(os, path)?);
     let relative = match path.strip_prefix(root.as_str()) {
         Some("") => return Ok(INSIDE.to_owned()),
-        Some(rest) if rest.starts_with('/') || (os == HostOs::Windows && rest.starts_with('\\')) => rest,
+        Some(rest)
+            if rest.starts_with('/') || (os == HostOs::Windows && rest.starts_with('\\')) =>
+        {
+            rest
+        }
         _ => bail!("{path} is not below {root}, the folder that the container sees"),
     };
     Ok(match os {

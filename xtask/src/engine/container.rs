@@ -179,7 +179,9 @@ impl Answer {
 
 fn install_hint(os: HostOs) -> &'static str {
     match os {
-        HostOs::Linux => "install one (on Debian, Ubuntu and Fedora the package `podman`, or `docker.io`)",
+        HostOs::Linux => {
+            "install one (on Debian, Ubuntu and Fedora the package `podman`, or `docker.io`)"
+        }
         HostOs::Macos => "install Docker Desktop, Podman Desktop or colima",
         HostOs::Windows => "install Docker Desktop or Podman Desktop (both use WSL 2)",
     }
@@ -196,7 +198,9 @@ fn not_running(program: &Path, kind: Kind, why: &str, os: HostOs) -> String {
         _ if why.contains("permission denied") => {
             "your user may not use it: join its group (`sudo usermod -aG docker $USER`, then log in again), or use podman"
         }
-        (Kind::Docker, HostOs::Linux) => "start it with `sudo systemctl start docker` (or `sudo dockerd`)",
+        (Kind::Docker, HostOs::Linux) => {
+            "start it with `sudo systemctl start docker` (or `sudo dockerd`)"
+        }
         (Kind::Docker, _) => "start Docker Desktop",
         (Kind::Podman, HostOs::Linux) => "see what `podman info` says",
         (Kind::Podman, _) => "start its machine with `podman machine start`",

@@ -47,18 +47,27 @@ impl Host {
         Ok(Self { path })
     }
 
-    pub(super) fn run(&self, job: &Job<'_>, sink: &mut dyn FnMut(&str) -> Result<()>) -> Result<Ended> {
+    pub(super) fn run(
+        &self,
+        job: &Job<'_>,
+        sink: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<Ended> {
         let Some((program, arguments)) = job.command.split_first() else {
             bail!("the job `{}` has no command", job.name);
         };
         let program = which::which_in(program, Some(&self.path), &job.folder)
             .with_context(|| format!("finding `{program}` on the PATH"))?;
         let shell = Shell::new()?;
-        let sh = which::which_in("sh", Some(&self.path), &job.folder).context("finding `sh` on the PATH")?;
+        let sh = which::which_in("sh", Some(&self.path), &job.folder)
+            .context("finding `sh` on the PATH")?;
         let mut command: std::process::Command =
             cmd!(shell, "{sh} -c {WATCHED} sh {program} {arguments...}").into();
         command.current_dir(&job.folder).env_clear();
-        for name in KEPT.iter().copied().chain(job.passed.iter().map(String::as_str)) {
+        for name in KEPT
+            .iter()
+            .copied()
+            .chain(job.passed.iter().map(String::as_str))
+        {
             if let Some(value) = self.value(name) {
                 command.env(name, value);
             }

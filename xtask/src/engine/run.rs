@@ -54,7 +54,9 @@ pub(super) fn run(
     command.stdin(input).stdout(writer).stderr(both);
     own_group(&mut command);
     let watch = Watch::begin()?;
-    let mut child = command.spawn().with_context(|| format!("starting {what}"))?;
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("starting {what}"))?;
     // The pipe ends when the last writer is gone, so ours must not stay open.
     drop(command);
     let (done, broken) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -139,15 +141,17 @@ fn end(target: &Target, id: u32, force: bool, helpers: &mut Vec<Child>) {
 
 /// Starts the engine with these words, out of reach of the terminal's Ctrl-C.
 fn call(program: &Path, words: &[&str]) -> Option<Child> {
-    let started = Shell::new().map_err(std::io::Error::other).and_then(|shell| {
-        let mut command: Command = cmd!(shell, "{program} {words...}").into();
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        own_group(&mut command);
-        command.spawn()
-    });
+    let started = Shell::new()
+        .map_err(std::io::Error::other)
+        .and_then(|shell| {
+            let mut command: Command = cmd!(shell, "{program} {words...}").into();
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            own_group(&mut command);
+            command.spawn()
+        });
     started
         .inspect_err(|error| tracing::debug!("running {}: {error}", program.display()))
         .ok()

@@ -22,7 +22,13 @@ impl Http {
     ///
     /// # Errors
     /// No connection after retries, a status that refuses the file, another checksum, a full disk.
-    pub fn download(&self, url: &str, target: &Path, sha256: &str, report: Report<'_>) -> Result<u64> {
+    pub fn download(
+        &self,
+        url: &str,
+        target: &Path,
+        sha256: &str,
+        report: Report<'_>,
+    ) -> Result<u64> {
         let folder = target.parent().context("a download needs a folder")?;
         fs::create_dir_all(folder)?;
         let _lock = lock(folder, report)?;
@@ -86,11 +92,14 @@ impl Transfer<'_> {
         }
         let continues = matches!(part(&response), Some((first, _, _)) if first == begin);
         if response.status() == StatusCode::PARTIAL_CONTENT && !continues {
-            return Err(anyhow!("the server sends another part than the one from byte {begin} on").into());
+            return Err(
+                anyhow!("the server sends another part than the one from byte {begin} on").into(),
+            );
         }
         let mut done = if continues { begin } else { 0 };
         file.set_len(done).map_err(anyhow::Error::from)?;
-        file.seek(SeekFrom::Start(done)).map_err(anyhow::Error::from)?;
+        file.seek(SeekFrom::Start(done))
+            .map_err(anyhow::Error::from)?;
         let total = response.content_length().map_or(0, |length| done + length);
         let (report, fetched) = (self.report, &mut self.fetched);
         let outcome = copy(response, &mut |piece| {
@@ -115,7 +124,11 @@ impl Transfer<'_> {
 }
 
 /// After 416: the file is whole already, or longer than the server's and of no use.
-fn nothing_left(response: &reqwest::blocking::Response, file: &fs::File, begin: u64) -> Result<(), Failure> {
+fn nothing_left(
+    response: &reqwest::blocking::Response,
+    file: &fs::File,
+    begin: u64,
+) -> Result<(), Failure> {
     let size = response
         .headers()
         .get(CONTENT_RANGE)

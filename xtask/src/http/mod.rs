@@ -127,7 +127,10 @@ impl Http {
 
     /// Sends one GET, with `Range: bytes=<range>` where given. The status of the response is 200, 206 or 416.
     fn get(&self, url: &Url, range: Option<&str>) -> Result<Response, Failure> {
-        let mut request = self.client.get(url.clone()).header(ACCEPT_ENCODING, "identity");
+        let mut request = self
+            .client
+            .get(url.clone())
+            .header(ACCEPT_ENCODING, "identity");
         if let Some(range) = range {
             request = request.header(RANGE, format!("bytes={range}"));
         }
@@ -179,7 +182,9 @@ impl Http {
         loop {
             let (error, wait) = match attempt() {
                 Ok(value) => return Ok(value),
-                Err(Failure::Lasting(error)) => return Err(error.context(format!("fetching {url}"))),
+                Err(Failure::Lasting(error)) => {
+                    return Err(error.context(format!("fetching {url}")));
+                }
                 Err(Failure::Passing {
                     error,
                     wait,

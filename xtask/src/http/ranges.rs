@@ -106,11 +106,14 @@ impl RemoteFile<'_> {
     }
 
     fn fetch_once(&self, start: u64, stop: u64) -> Result<Vec<u8>, Failure> {
-        let response = self.http.get(&self.url, Some(&format!("{start}-{}", stop - 1)))?;
+        let response = self
+            .http
+            .get(&self.url, Some(&format!("{start}-{}", stop - 1)))?;
         if part(&response) != Some((start, stop - 1, self.size)) {
-            return Err(
-                anyhow!("the server does not serve the bytes {start} to {stop} that were asked for").into(),
-            );
+            return Err(anyhow!(
+                "the server does not serve the bytes {start} to {stop} that were asked for"
+            )
+            .into());
         }
         if etag(&response) != self.etag {
             return Err(anyhow!("the file changed on the server while it was read").into());

@@ -99,9 +99,13 @@ fn reply(request: Request, answer: Answer, before: usize, sent: &Arc<AtomicU64>)
     // A client that stops reading in the middle is no fault of the server.
     let _ = match answer {
         Answer::Status(status) => request.respond(Response::empty(status)),
-        Answer::Redirect(to) => request.respond(Response::empty(302).with_header(header("Location", &to))),
+        Answer::Redirect(to) => {
+            request.respond(Response::empty(302).with_header(header("Location", &to)))
+        }
         Answer::Whole(content) => request.respond(counted(200, &content, 0, content.len(), sent)),
-        Answer::Busy(times, status, _) if before < times => request.respond(Response::empty(status)),
+        Answer::Busy(times, status, _) if before < times => {
+            request.respond(Response::empty(status))
+        }
         Answer::File(content) | Answer::WrongParts(content) | Answer::Busy(_, _, content)
             if range.is_none() =>
         {
@@ -112,12 +116,14 @@ fn reply(request: Request, answer: Answer, before: usize, sent: &Arc<AtomicU64>)
                 Some((first, end)) => {
                     let told = format!("bytes {first}-{}/{}", end - 1, content.len());
                     request.respond(
-                        counted(206, &content, first, end, sent).with_header(header("Content-Range", &told)),
+                        counted(206, &content, first, end, sent)
+                            .with_header(header("Content-Range", &told)),
                     )
                 }
                 None => {
                     let told = format!("bytes */{}", content.len());
-                    request.respond(Response::empty(416).with_header(header("Content-Range", &told)))
+                    request
+                        .respond(Response::empty(416).with_header(header("Content-Range", &told)))
                 }
             }
         }
@@ -125,7 +131,8 @@ fn reply(request: Request, answer: Answer, before: usize, sent: &Arc<AtomicU64>)
             let (first, end) =
                 bounds(range.as_deref(), content.len()).expect("the tests ask inside the file");
             let told = format!("bytes {first}-{}/{}", end - 1, content.len());
-            let part = counted(206, &content, first, end, sent).with_header(header("Content-Range", &told));
+            let part = counted(206, &content, first, end, sent)
+                .with_header(header("Content-Range", &told));
             request.respond(part.with_header(header("ETag", &format!("\"{before}\""))))
         }
         Answer::WrongParts(content) => {
@@ -133,7 +140,8 @@ fn reply(request: Request, answer: Answer, before: usize, sent: &Arc<AtomicU64>)
                 bounds(range.as_deref(), content.len()).expect("the tests ask inside the file");
             let told = format!("bytes {first}-{}/{}", end - 1, content.len());
             request.respond(
-                counted(206, &content, 0, end - first, sent).with_header(header("Content-Range", &told)),
+                counted(206, &content, 0, end - first, sent)
+                    .with_header(header("Content-Range", &told)),
             )
         }
     };
@@ -147,7 +155,9 @@ fn header(name: &str, value: &str) -> Header {
 fn bounds(range: Option<&str>, length: usize) -> Option<(usize, usize)> {
     let (first, last) = range?.strip_prefix("bytes=")?.split_once('-')?;
     let first: usize = first.parse().ok()?;
-    let end = last.parse().map_or(length, |last: usize| (last + 1).min(length));
+    let end = last
+        .parse()
+        .map_or(length, |last: usize| (last + 1).min(length));
     (first < end).then_some((first, end))
 }
 
@@ -165,7 +175,8 @@ fn counted(
         sent: sent.clone(),
     };
     // Without this, tiny_http leaves the length out of answers over 32 kB.
-    Response::new(status.into(), Vec::new(), body, Some(end - first), None).with_chunked_threshold(usize::MAX)
+    Response::new(status.into(), Vec::new(), body, Some(end - first), None)
+        .with_chunked_threshold(usize::MAX)
 }
 
 /// A part of the content that counts the bytes taken from it.
@@ -216,7 +227,10 @@ pub(crate) fn cutting(content: Arc<Vec<u8>>, most: usize, ranges: bool) -> Strin
                 ),
                 None => "200 OK".to_owned(),
             };
-            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", end - first);
+            let head = format!(
+                "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n",
+                end - first
+            );
             let _ = stream.write_all(head.as_bytes());
             let _ = stream.write_all(&content[first..end.min(first + most)]);
         }

@@ -64,8 +64,14 @@ impl Folder {
 fn a_body_is_read_up_to_its_limit() {
     let content = content(200_000);
     let site = site(Answer::File(content.clone()));
-    assert_eq!(http().body(&site.url("/f"), 200_000, SILENT).unwrap(), *content);
-    let error = format!("{:#}", http().body(&site.url("/f"), 199_999, SILENT).unwrap_err());
+    assert_eq!(
+        http().body(&site.url("/f"), 200_000, SILENT).unwrap(),
+        *content
+    );
+    let error = format!(
+        "{:#}",
+        http().body(&site.url("/f"), 199_999, SILENT).unwrap_err()
+    );
     assert!(error.contains("/f") && error.contains("199999"), "{error}");
 }
 
@@ -87,9 +93,15 @@ fn a_missing_file_is_an_error_at_once() {
 fn a_busy_server_is_asked_again_and_given_up_on() {
     let content = content(10);
     let passing = site(Answer::Busy(2, 503, content.clone()));
-    assert_eq!(http().body(&passing.url("/f"), 10, SILENT).unwrap(), *content);
+    assert_eq!(
+        http().body(&passing.url("/f"), 10, SILENT).unwrap(),
+        *content
+    );
     let lasting = site(Answer::Busy(9, 503, content));
-    let error = format!("{:#}", http().body(&lasting.url("/f"), 10, SILENT).unwrap_err());
+    let error = format!(
+        "{:#}",
+        http().body(&lasting.url("/f"), 10, SILENT).unwrap_err()
+    );
     assert!(
         error.contains("503") && error.contains("tried 3 times"),
         "{error}"
@@ -135,20 +147,32 @@ fn redirects_are_followed_but_not_for_ever() {
         2 + parts,
         "later parts go straight to where the redirect led"
     );
-    let error = format!("{:#}", http.body(&site.url("/loop"), 10, SILENT).unwrap_err());
+    let error = format!(
+        "{:#}",
+        http.body(&site.url("/loop"), 10, SILENT).unwrap_err()
+    );
     assert!(error.contains("redirects"), "{error}");
 }
 
 #[test]
 fn https_is_never_left_for_http() {
     let address = |text: &str| Url::parse(text).unwrap();
-    let (secure, plain) = (address("https://example.org/f"), address("http://example.org/f"));
+    let (secure, plain) = (
+        address("https://example.org/f"),
+        address("http://example.org/f"),
+    );
     assert!(
         refused_redirect(std::slice::from_ref(&secure), &plain)
             .is_some_and(|why| why.contains("http://example.org/f"))
     );
-    assert_eq!(refused_redirect(std::slice::from_ref(&secure), &secure), None);
-    assert_eq!(refused_redirect(std::slice::from_ref(&plain), &secure), None);
+    assert_eq!(
+        refused_redirect(std::slice::from_ref(&secure), &secure),
+        None
+    );
+    assert_eq!(
+        refused_redirect(std::slice::from_ref(&plain), &secure),
+        None
+    );
     assert_eq!(refused_redirect(std::slice::from_ref(&plain), &plain), None);
 }
 
@@ -223,7 +247,10 @@ fn a_cut_part_is_fetched_again() {
     let content = content(40_000);
     let http = http();
     let address = cutting(content.clone(), 20_000, true);
-    let mut file = http.remote_file(&address, 100_000, SILENT).unwrap().unwrap();
+    let mut file = http
+        .remote_file(&address, 100_000, SILENT)
+        .unwrap()
+        .unwrap();
     let error = file.read_to_end(&mut Vec::new()).unwrap_err().to_string();
     assert!(
         error.contains("tried 3 times"),
@@ -288,7 +315,12 @@ fn a_part_that_does_not_fit_is_thrown_away() {
     let without_parts = site(Answer::Whole(content.clone()));
     let folder = folder().with_part(&[7; 1_000]);
     http()
-        .download(&without_parts.url("/f"), &folder.target, &sum(&content), SILENT)
+        .download(
+            &without_parts.url("/f"),
+            &folder.target,
+            &sum(&content),
+            SILENT,
+        )
         .unwrap();
     folder.holds_only(&content);
 }
@@ -314,7 +346,10 @@ fn a_server_that_always_cuts_is_given_up_on_and_the_part_kept() {
         .download(&address, &folder.target, &sum(&content), SILENT)
         .unwrap_err();
     let error = format!("{error:#}");
-    assert!(error.contains(&address) && error.contains("broke off"), "{error}");
+    assert!(
+        error.contains(&address) && error.contains("broke off"),
+        "{error}"
+    );
     assert!(!folder.target.exists());
     assert_eq!(fs::read(&folder.part).unwrap(), content[..60_000]);
 }

@@ -40,7 +40,10 @@ fn relative(root: &Path, path: &Path) -> Result<String> {
     for part in below.components() {
         match part.as_os_str().to_str() {
             Some(part) => parts.push(part),
-            None => bail!("the name of {} is not UTF-8; rename or remove it", path.display()),
+            None => bail!(
+                "the name of {} is not UTF-8; rename or remove it",
+                path.display()
+            ),
         }
     }
     Ok(parts.join("/"))
@@ -84,7 +87,8 @@ mod tests {
         );
 
         let dir = tree();
-        let _socket = std::os::unix::net::UnixListener::bind(dir.path().join("lib/socket")).unwrap();
+        let _socket =
+            std::os::unix::net::UnixListener::bind(dir.path().join("lib/socket")).unwrap();
         let error = paths(dir.path()).unwrap_err().to_string();
         assert!(
             error.contains("socket") && error.contains("not a regular file"),
@@ -92,7 +96,12 @@ mod tests {
         );
 
         let dir = tree();
-        if fs::write(dir.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9.h")), "").is_err() {
+        if fs::write(
+            dir.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9.h")),
+            "",
+        )
+        .is_err()
+        {
             return crate::testing::skipped("odd names", "this file system takes UTF-8 names only");
         }
         let error = paths(dir.path()).unwrap_err().to_string();

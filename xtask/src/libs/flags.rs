@@ -122,8 +122,8 @@ impl Flags {
                 continue;
             }
             let bytes = fs::read(&path)?;
-            let text =
-                String::from_utf8(bytes).with_context(|| format!("{} is not UTF-8", path.display()))?;
+            let text = String::from_utf8(bytes)
+                .with_context(|| format!("{} is not UTF-8", path.display()))?;
             match tokens(&text) {
                 Ok(list) if list.is_empty() => flags.faults.push((name, "it is empty".to_owned())),
                 Ok(list) => drop(flags.files.insert(name, list)),
@@ -155,7 +155,12 @@ impl Flags {
         COMPILER_FILES
             .into_iter()
             .filter(|file| self.files.contains_key(file))
-            .filter(|file| !self.tokens(file).iter().any(|token| token.value == "-mlongcalls"))
+            .filter(|file| {
+                !self
+                    .tokens(file)
+                    .iter()
+                    .any(|token| token.value == "-mlongcalls")
+            })
             .collect()
     }
 
@@ -231,7 +236,9 @@ fn path_in_part(text: &str) -> Option<&str> {
     let mut before = None;
     for (at, next) in text.char_indices() {
         let begins = after_option == Some(at)
-            || before.is_none_or(|character| matches!(character, '=' | ':' | ';' | '"' | '\'' | '(' | '<'));
+            || before.is_none_or(|character| {
+                matches!(character, '=' | ':' | ';' | '"' | '\'' | '(' | '<')
+            });
         if begins && is_absolute(&text[at..]) {
             return text[at..].split(['"', '\'', ';', '>']).next();
         }
@@ -243,12 +250,16 @@ fn path_in_part(text: &str) -> Option<&str> {
 fn is_absolute(text: &str) -> bool {
     let bytes = text.as_bytes();
     let name = |byte: Option<&u8>| {
-        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"._-~".contains(byte) || *byte >= 0x80)
+        byte.is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || b"._-~".contains(byte) || *byte >= 0x80
+        })
     };
     match bytes {
         [b'/', rest @ ..] => name(rest.first()),
         [b'\\', b'\\', rest @ ..] => name(rest.first()) && rest.contains(&b'\\'),
-        [drive, b':', b'/' | b'\\', ..] => drive.is_ascii_alphabetic() && bytes.get(3) != Some(&b'/'),
+        [drive, b':', b'/' | b'\\', ..] => {
+            drive.is_ascii_alphabetic() && bytes.get(3) != Some(&b'/')
+        }
         _ => false,
     }
 }
@@ -368,7 +379,11 @@ mod tests {
     fn missing_empty_and_broken_files_are_all_told() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("flags")).unwrap();
-        for (name, text) in [("c_flags", "-Os"), ("cpp_flags", " \n"), ("defines", "-DA=\"x")] {
+        for (name, text) in [
+            ("c_flags", "-Os"),
+            ("cpp_flags", " \n"),
+            ("defines", "-DA=\"x"),
+        ] {
             fs::write(dir.path().join("flags").join(name), text).unwrap();
         }
         let flags = Flags::read(dir.path()).unwrap();

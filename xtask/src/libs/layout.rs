@@ -105,7 +105,8 @@ impl Layout {
     pub fn read(builds_json: &Path, chip: &Chip) -> Result<Self> {
         let text = fs::read_to_string(builds_json).context("this is no checked out lib-builder")?;
         let configs = builds_json.parent().unwrap_or(Path::new(".")).to_owned();
-        Self::parse(&text, chip, configs).with_context(|| format!("reading {}", builds_json.display()))
+        Self::parse(&text, chip, configs)
+            .with_context(|| format!("reading {}", builds_json.display()))
     }
 
     fn parse(text: &str, chip: &Chip, configs: PathBuf) -> Result<Self> {
@@ -116,7 +117,11 @@ impl Layout {
                 .clone()
                 .unwrap_or_else(|| target.target.clone())
         };
-        let Some(target) = builds.targets.iter().find(|target| name(target) == chip.as_str()) else {
+        let Some(target) = builds
+            .targets
+            .iter()
+            .find(|target| name(target) == chip.as_str())
+        else {
             let known: Vec<String> = builds.targets.iter().map(name).collect();
             bail!(
                 "it has no builds for {chip}; it has them for {}",
@@ -203,7 +208,12 @@ impl Target {
 
     /// `opi` with octal PSRAM, else `qspi` (tools/copy-mem-variant.sh).
     fn psram_kind(&self, own: &[String]) -> &'static str {
-        if self.features.iter().chain(own).any(|layer| layer == "opi_ram") {
+        if self
+            .features
+            .iter()
+            .chain(own)
+            .any(|layer| layer == "opi_ram")
+        {
             "opi"
         } else {
             "qspi"
@@ -229,8 +239,9 @@ fn flash_frequency(own: &[String]) -> Result<&str> {
     own.iter()
         .filter_map(|layer| layer.split('_').next())
         .find(|part| {
-            part.strip_suffix('m')
-                .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+            part.strip_suffix('m').is_some_and(|digits| {
+                !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+            })
         })
         .with_context(|| format!("the build {own:?} names no flash frequency such as 80m"))
 }
@@ -294,11 +305,17 @@ mod tests {
         let error = parse(&OLD_FORM.replace("\"120m\"", "\"fast\""), "esp32s3")
             .unwrap_err()
             .to_string();
-        assert!(error.contains("fast") && error.contains("frequency"), "{error}");
+        assert!(
+            error.contains("fast") && error.contains("frequency"),
+            "{error}"
+        );
         let error = parse(&OLD_FORM.replace("\"opi\",", "\"xpi\","), "esp32s3")
             .unwrap_err()
             .to_string();
-        assert!(error.contains("xpi") && error.contains("flash mode"), "{error}");
+        assert!(
+            error.contains("xpi") && error.contains("flash mode"),
+            "{error}"
+        );
         assert!(
             parse("{\n\"targets\": 3}", "esp32")
                 .unwrap_err()

@@ -59,7 +59,9 @@ impl Manifest {
         }
         let Head { schema } = serde_json::from_str(text)?;
         if schema > SCHEMA {
-            bail!("it has schema {schema}, this tool reads up to {SCHEMA}; use a newer version of the tool");
+            bail!(
+                "it has schema {schema}, this tool reads up to {SCHEMA}; use a newer version of the tool"
+            );
         }
         Ok(serde_json::from_str(text)?)
     }
@@ -192,6 +194,9 @@ mod tests {
         let path = dir.path().join(FILE_NAME);
         fs::write(&path, "{\"schema\": 1,\n \"core\": 7}").unwrap();
         let error = format!("{:#}", Manifest::read(&path).unwrap_err());
-        assert!(error.contains(FILE_NAME) && error.contains("line 2"), "{error}");
+        assert!(
+            error.contains(FILE_NAME) && error.contains("line 2"),
+            "{error}"
+        );
     }
 }

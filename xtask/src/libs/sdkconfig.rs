@@ -40,7 +40,9 @@ impl SdkConfig {
             };
             match defines.insert(name.to_owned(), value.to_owned()) {
                 Some(before) if before != value => {
-                    bail!("line {number} defines {name} as `{value}`, an earlier line as `{before}`")
+                    bail!(
+                        "line {number} defines {name} as `{value}`, an earlier line as `{before}`"
+                    )
                 }
                 _ => {}
             }
@@ -71,7 +73,9 @@ impl SdkConfig {
         match (self.get(symbol), wanted) {
             (None, Value::Bool(on)) => !on,
             (Some("1"), Value::Bool(on)) => *on,
-            (Some(text), Value::Number(_) | Value::Text(_)) => Value::parse(text).as_ref() == Some(wanted),
+            (Some(text), Value::Number(_) | Value::Text(_)) => {
+                Value::parse(text).as_ref() == Some(wanted)
+            }
             _ => false,
         }
     }
@@ -114,7 +118,9 @@ mod tests {
         let (on, off) = (Value::Bool(true), Value::Bool(false));
         assert!(config.is("CONFIG_ON", &on) && config.is("CONFIG_ON", &Value::Number(1)));
         assert!(
-            config.is("CONFIG_GONE", &off) && !config.is("CONFIG_GONE", &on) && !config.is("CONFIG_ON", &off)
+            config.is("CONFIG_GONE", &off)
+                && !config.is("CONFIG_GONE", &on)
+                && !config.is("CONFIG_ON", &off)
         );
         assert!(!config.is("CONFIG_HEX", &on) && !config.is("CONFIG_HEX", &off));
         assert!(config.is("CONFIG_OLD", &Value::Number(31)));
@@ -145,19 +151,33 @@ mod tests {
     fn real_files_are_read_whole() {
         const TEST: &str = "real_files_are_read_whole";
         for (file, octal) in [("qio_opi", true), ("qio_qspi", false)] {
-            let Some(path) = testing::shared(TEST, &format!("upstream/sdkconfig-idf-5.1/{file}.sdkconfig.h"))
-            else {
+            let Some(path) = testing::shared(
+                TEST,
+                &format!("upstream/sdkconfig-idf-5.1/{file}.sdkconfig.h"),
+            ) else {
                 return;
             };
             let config = SdkConfig::read(&path).unwrap();
-            let defines = fs::read_to_string(&path).unwrap().matches("#define ").count();
+            let defines = fs::read_to_string(&path)
+                .unwrap()
+                .matches("#define ")
+                .count();
             assert_eq!(config.0.len(), defines);
             assert!(config.is("CONFIG_SPIRAM_MODE_OCT", &Value::Bool(octal)));
             assert!(config.is("CONFIG_SPIRAM_XIP_FROM_PSRAM", &Value::Bool(false)));
-            assert!(config.is("CONFIG_SOC_MPU_MIN_REGION_SIZE", &Value::Number(0x2000_0000)));
+            assert!(config.is(
+                "CONFIG_SOC_MPU_MIN_REGION_SIZE",
+                &Value::Number(0x2000_0000)
+            ));
             // CONFIG_TCP_MSS is an old name of CONFIG_LWIP_TCP_MSS.
-            assert_eq!(config.get("CONFIG_TCP_MSS"), config.get("CONFIG_LWIP_TCP_MSS"));
-            assert!(config.is("CONFIG_ARDUINO_IDF_COMMIT", &Value::Text("d23b7a0361".into())));
+            assert_eq!(
+                config.get("CONFIG_TCP_MSS"),
+                config.get("CONFIG_LWIP_TCP_MSS")
+            );
+            assert!(config.is(
+                "CONFIG_ARDUINO_IDF_COMMIT",
+                &Value::Text("d23b7a0361".into())
+            ));
         }
     }
 

@@ -118,6 +118,9 @@ mod tests {
         }
         let tree = Tree::open(&root).unwrap();
         assert_eq!(tree.memory_variants().unwrap(), ["dio_opi", "qio_qspi"]);
-        assert_eq!(tree.sdkconfig("dio_opi").unwrap().get("CONFIG_A"), Some("1"));
+        assert_eq!(
+            tree.sdkconfig("dio_opi").unwrap().get("CONFIG_A"),
+            Some("1")
+        );
     }
 }

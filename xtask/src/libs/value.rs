@@ -42,7 +42,10 @@ fn number(text: &str) -> Option<i128> {
         Some(hex) => (hex, 16),
         None => (text, 10),
     };
-    let plain = digits.strip_prefix('-').filter(|_| radix == 10).unwrap_or(digits);
+    let plain = digits
+        .strip_prefix('-')
+        .filter(|_| radix == 10)
+        .unwrap_or(digits);
     let well_formed = !plain.is_empty() && plain.chars().all(|digit| digit.is_digit(radix));
     well_formed
         .then(|| i128::from_str_radix(digits, radix).ok())

@@ -113,7 +113,9 @@ impl<W: Write + Seek> Archive<W> {
     pub(super) fn finish(self) -> Result<(W, Written)> {
         let (buffer, sha256, size) = self.zip.finish().map_err(plain)?.into_parts();
         ensure!(!self.void.0.get(), "the zip is not whole after an error");
-        let out = buffer.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let out = buffer
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
         let written = Written {
             sha256,
             size,
@@ -159,7 +161,10 @@ impl Written {
     pub(super) fn verify(&self, mut file: impl Read + Seek) -> Result<()> {
         file.rewind()?;
         let mut hasher = Hashing::new(io::sink(), Rc::default());
-        io::copy(&mut BufReader::with_capacity(1 << 18, &mut file), &mut hasher)?;
+        io::copy(
+            &mut BufReader::with_capacity(1 << 18, &mut file),
+            &mut hasher,
+        )?;
         let (_, sha256, size) = hasher.into_parts();
         ensure!(
             (&sha256, size) == (&self.sha256, self.size),
@@ -177,7 +182,10 @@ impl Written {
         );
         for (index, meant) in self.entries.iter().enumerate() {
             let found = listed(&mut zip, index)?;
-            ensure!(found == *meant, "the zip lists {found:?} instead of {meant:?}");
+            ensure!(
+                found == *meant,
+                "the zip lists {found:?} instead of {meant:?}"
+            );
         }
         Ok(())
     }
@@ -228,9 +236,14 @@ impl<W: Write> Write for Hashing<W> {
             return Ok(bytes.len());
         }
         if self.position != self.hashed {
-            return Err(io::Error::other("bytes that were already hashed would change"));
+            return Err(io::Error::other(
+                "bytes that were already hashed would change",
+            ));
         }
-        let count = self.inner.write(bytes).inspect_err(|_| self.void.set(true))?;
+        let count = self
+            .inner
+            .write(bytes)
+            .inspect_err(|_| self.void.set(true))?;
         self.sha256.update(&bytes[..count]);
         self.hashed += count as u64;
         self.position = self.hashed;
@@ -265,9 +278,14 @@ mod tests {
     fn sample() -> (Vec<u8>, Written) {
         let mut archive = Archive::new(Cursor::new(Vec::new()));
         let mut packer = Packer::new(Effort::Fast).unwrap();
-        for (name, bytes) in [("r/bin/b.elf", "elf ".repeat(50)), ("r/empty", String::new())] {
+        for (name, bytes) in [
+            ("r/bin/b.elf", "elf ".repeat(50)),
+            ("r/empty", String::new()),
+        ] {
             let packed = packer.bytes(bytes.as_bytes()).unwrap();
-            archive.add(name.to_owned(), mode(&name[2..]), &packed).unwrap();
+            archive
+                .add(name.to_owned(), mode(&name[2..]), &packed)
+                .unwrap();
         }
         let (out, written) = archive.finish().unwrap();
         (out.into_inner(), written)
@@ -279,7 +297,10 @@ mod tests {
         written.verify(Cursor::new(&bytes)).unwrap();
         let mut zip = ZipArchive::new(Cursor::new(&bytes)).unwrap();
         let elf = zip.by_index(0).unwrap();
-        assert_eq!(elf.last_modified().unwrap().to_string(), "1980-01-01 00:00:00");
+        assert_eq!(
+            elf.last_modified().unwrap().to_string(),
+            "1980-01-01 00:00:00"
+        );
         assert_eq!(elf.unix_mode(), Some(0o100_755));
         drop(elf);
         let text = io::read_to_string(zip.by_index(0).unwrap()).unwrap();
@@ -299,7 +320,11 @@ mod tests {
             let error = written.verify(Cursor::new(bad)).unwrap_err().to_string();
             assert!(error.contains("check the disk"), "{position}: {error}");
         }
-        assert!(written.verify(Cursor::new(&bytes[..bytes.len() - 1])).is_err());
+        assert!(
+            written
+                .verify(Cursor::new(&bytes[..bytes.len() - 1]))
+                .is_err()
+        );
     }
 
     #[test]
@@ -350,7 +375,11 @@ mod tests {
         let noise: Vec<u8> = noise.take(600_000).collect();
         let packed = Packer::new(Effort::Fast).unwrap().bytes(&noise).unwrap();
         let archive = |room, taken, refused| {
-            let mut archive = Archive::new(Small { room, taken, refused });
+            let mut archive = Archive::new(Small {
+                room,
+                taken,
+                refused,
+            });
             let added = archive.add("r/a".to_owned(), 0o644, &packed);
             (archive, added)
         };
@@ -371,7 +400,10 @@ mod tests {
         small.add("r/a".to_owned(), 0o644, &packed_small).unwrap();
         let error = format!("{:#}", small.finish().err().unwrap());
         assert!(refused.get() <= 2, "{refused:?}");
-        assert_eq!(error, io::Error::from(io::ErrorKind::StorageFull).to_string());
+        assert_eq!(
+            error,
+            io::Error::from(io::ErrorKind::StorageFull).to_string()
+        );
 
         let (taken, refused) = (Cell::new(0), Cell::new(0));
         let (unfinished, added) = archive(usize::MAX, &taken, &refused);

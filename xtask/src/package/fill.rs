@@ -59,7 +59,8 @@ impl<'a> Fill<'a> {
         let (mut done, total) = (0, sizes.iter().sum());
         let mut behind = Vec::new();
         let mut records = Vec::with_capacity(self.files.len());
-        let compress = |index: usize| self.with_packer(|packer| packer.file(&self.files[index].disk));
+        let compress =
+            |index: usize| self.with_packer(|packer| packer.file(&self.files[index].disk));
         ordered::in_order(pool, &sizes, WINDOW, compress, |index, packed| {
             let name = &self.files[index].name;
             records.push(FileRecord {
@@ -86,13 +87,22 @@ impl<'a> Fill<'a> {
         Ok(manifest)
     }
 
-    fn add<W: Write + Seek>(&self, archive: &mut Archive<W>, name: &str, packed: &Packed) -> Result<()> {
+    fn add<W: Write + Seek>(
+        &self,
+        archive: &mut Archive<W>,
+        name: &str,
+        packed: &Packed,
+    ) -> Result<()> {
         archive.add(format!("{}/{name}", self.built.core), mode(name), packed)
     }
 
     /// Runs `work` with a packer that no other thread uses, made where none is idle.
     fn with_packer(&self, work: impl FnOnce(&mut Packer) -> Result<Packed>) -> Result<Packed> {
-        let idle = || self.idle.lock().unwrap_or_else(|poison| poison.into_inner());
+        let idle = || {
+            self.idle
+                .lock()
+                .unwrap_or_else(|poison| poison.into_inner())
+        };
         let free = idle().pop();
         let mut packer = match free {
             Some(packer) => packer,

@@ -29,7 +29,8 @@ pub(super) fn list(tree: &Path) -> Result<Vec<TreeFile>> {
     let mut files = Vec::new();
     let mut refused = Vec::new();
     for entry in walkdir::WalkDir::new(tree) {
-        let entry = entry.with_context(|| format!("reading the libraries tree {}", tree.display()))?;
+        let entry =
+            entry.with_context(|| format!("reading the libraries tree {}", tree.display()))?;
         if entry.file_type().is_dir() {
             continue;
         }
@@ -102,7 +103,11 @@ mod tests {
     #[test]
     fn order_is_that_of_bytes_over_the_whole_path() {
         let dir = tree(&["b/x.a", "b-c/x.a", "b.a", "B/z", "a", "_"]);
-        let names: Vec<_> = list(dir.path()).unwrap().into_iter().map(|f| f.name).collect();
+        let names: Vec<_> = list(dir.path())
+            .unwrap()
+            .into_iter()
+            .map(|f| f.name)
+            .collect();
         assert_eq!(names, ["B/z", "_", "a", "b-c/x.a", "b.a", "b/x.a"]);
     }
 
@@ -132,7 +137,11 @@ mod tests {
         let error = list(dir.path()).unwrap_err();
         assert_eq!(crate::exit::code(&error), 3);
         let text = error.to_string();
-        for name in ["lib/link.a` is a link", "loop` is a link", "socket` is neither"] {
+        for name in [
+            "lib/link.a` is a link",
+            "loop` is a link",
+            "socket` is neither",
+        ] {
             assert!(text.contains(name), "{name}: {text}");
         }
         assert!(!odd_made || text.contains("not Unicode"), "{text}");

@@ -27,7 +27,8 @@ pub(super) fn in_order<T: Send>(
             let (mut begun, mut taken, mut weight) = (0, 0, 0);
             let mut early = BTreeMap::new();
             while taken < weights.len() {
-                while begun < weights.len() && (begun == taken || weight + weights[begun] <= window) {
+                while begun < weights.len() && (begun == taken || weight + weights[begun] <= window)
+                {
                     let (index, done) = (begun, done.clone());
                     scope.spawn(move |_| {
                         if !stop.load(Ordering::Relaxed) {
@@ -81,7 +82,11 @@ mod tests {
                     let now = held.fetch_add(weights[index], Ordering::SeqCst) + weights[index];
                     most.fetch_max(now, Ordering::SeqCst);
                     // The first of each dozen is slow, so the others overtake it.
-                    std::thread::sleep(Duration::from_micros(if index % 12 == 0 { 900 } else { 20 }));
+                    std::thread::sleep(Duration::from_micros(if index % 12 == 0 {
+                        900
+                    } else {
+                        20
+                    }));
                     Ok(index * 3)
                 },
                 |index, result| {

@@ -30,7 +30,11 @@ pub(super) fn findings<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> 
 
 /// Why `part`, one component of a path, cannot be a file's name everywhere.
 pub(super) fn illegal(part: &str) -> Option<String> {
-    let stem = part.split('.').next().unwrap_or_default().trim_end_matches(' ');
+    let stem = part
+        .split('.')
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(' ');
     if part.is_empty() {
         Some("an empty name".to_owned())
     } else if !part.is_ascii() {
@@ -47,7 +51,10 @@ pub(super) fn illegal(part: &str) -> Option<String> {
     } else if is_device(stem) {
         Some(format!("`{stem}` is a device on Windows"))
     } else if part.len() > 255 {
-        Some(format!("a name of {} characters; 255 is the most", part.len()))
+        Some(format!(
+            "a name of {} characters; 255 is the most",
+            part.len()
+        ))
     } else {
         None
     }
@@ -137,7 +144,10 @@ mod tests {
         ] {
             let name = format!("include/{bad}/x.h");
             let found = findings([name.as_str()].into_iter());
-            assert!(found.len() == 1 && found[0].contains(&name), "{bad:?}: {found:?}");
+            assert!(
+                found.len() == 1 && found[0].contains(&name),
+                "{bad:?}: {found:?}"
+            );
         }
         assert!(illegal(&"x".repeat(256)).is_some());
         for good in [
@@ -158,7 +168,10 @@ mod tests {
     #[test]
     fn spellings_that_differ_in_case_are_both_named() {
         let found = findings(["include/Foo.h", "include/bar.h", "include/foo.h"].into_iter());
-        assert_eq!(found, ["`include/foo.h` and `include/Foo.h` differ only in case"]);
+        assert_eq!(
+            found,
+            ["`include/foo.h` and `include/Foo.h` differ only in case"]
+        );
         let found = findings(["include/BT/a.h", "include/bt/b.h"].into_iter());
         assert_eq!(found, ["`include/bt` and `include/BT` differ only in case"]);
         let found = findings(["lib", "lib/a.a"].into_iter());

@@ -97,12 +97,14 @@ impl<'d> Publication<'d> {
         zip.publish()?;
         // From here on the old ones belong to no zip.
         drop((old_sum.map(Aside::forget), old_json.map(Aside::forget)));
-        json.publish().and_then(|()| sum.publish()).with_context(|| {
-            format!(
-                "{} is complete, but what belongs beside it is not",
-                path.display()
-            )
-        })?;
+        json.publish()
+            .and_then(|()| sum.publish())
+            .with_context(|| {
+                format!(
+                    "{} is complete, but what belongs beside it is not",
+                    path.display()
+                )
+            })?;
         sync_folder(&folder.out);
         Ok(path)
     }
@@ -182,7 +184,10 @@ impl<'d> Folder<'d> {
                 .to_str()
                 .is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".part"));
             if ours && entry.file_type()?.is_file() && is_left(&entry.path()) {
-                tracing::info!("removing {}, which a killed run left", entry.path().display());
+                tracing::info!(
+                    "removing {}, which a killed run left",
+                    entry.path().display()
+                );
                 remove_or_log(self.disk, &entry.path());
             }
         }
@@ -292,7 +297,9 @@ impl Alone {
                 Err(error) if matches!(error.raw_os_error(), Some(5 | 32)) => {
                     std::thread::sleep(std::time::Duration::from_millis(50));
                 }
-                Err(error) => return Err(error).with_context(|| format!("locking {}", out.display())),
+                Err(error) => {
+                    return Err(error).with_context(|| format!("locking {}", out.display()));
+                }
             }
         }
         bail!("another run holds {}; end it", path.display())

@@ -115,7 +115,10 @@ fn the_zip_holds_the_tree_sorted_below_one_folder_with_its_manifest() {
     assert_eq!(sum, format!("{}  {ZIP}\n", package.sha256));
 
     let mut zip = ZipArchive::new(Cursor::new(bytes)).unwrap();
-    let listed: Vec<_> = zip.file_names().map(|name| name.unwrap().into_owned()).collect();
+    let listed: Vec<_> = zip
+        .file_names()
+        .map(|name| name.unwrap().into_owned())
+        .collect();
     let mut sorted = listed.clone();
     sorted.sort();
     assert_eq!(listed, sorted);
@@ -159,8 +162,10 @@ fn the_same_tree_gives_the_same_bytes_whatever_is_around_it() {
         .write(true)
         .open(second.join("bin/bootloader_qio_80m.elf"))
         .unwrap();
-    elf.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_007))
-        .unwrap();
+    elf.set_modified(
+        std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_007),
+    )
+    .unwrap();
     let mut mode = elf.metadata().unwrap().permissions();
     mode.set_readonly(true);
     fs::set_permissions(second.join("lib/libhal.a"), mode).unwrap();
@@ -169,7 +174,15 @@ fn the_same_tree_gives_the_same_bytes_whatever_is_around_it() {
     for effort in [Effort::Fast, Effort::Best] {
         let pack = |tree: &Path, out: &str, threads| {
             let out = dir.path().join(out);
-            pack_with(&RealDisk, &pool(threads), &built(tree), &out, effort, &|_| {}).unwrap();
+            pack_with(
+                &RealDisk,
+                &pool(threads),
+                &built(tree),
+                &out,
+                effort,
+                &|_| {},
+            )
+            .unwrap();
             published().map_bytes(&out)
         };
         let reference = pack(&first, "a", 1);
@@ -226,7 +239,12 @@ fn names_and_places_that_cannot_work_are_refused() {
             refuse(&odd, &out, 2, &format!("suffix `{suffix}`"));
         }
     }
-    refuse(&built(&tree), &tree.join("dist"), 2, "choose another with --out");
+    refuse(
+        &built(&tree),
+        &tree.join("dist"),
+        2,
+        "choose another with --out",
+    );
     fs::remove_dir(tree.join("dist")).unwrap();
     refuse(&built(&dir.path().join("none")), &out, 1, "none");
     fs::create_dir(tree.join("Libs-Manifest.json")).unwrap();
@@ -243,14 +261,22 @@ fn paths_too_long_for_windows_are_told() {
     fs::create_dir_all(tree.join(&long).parent().unwrap()).unwrap();
     fs::write(tree.join(&long), "").unwrap();
     let warnings = Mutex::new(Vec::new());
-    pack(&built(&tree), &dir.path().join("o"), Effort::Fast, &|event| {
-        if let Event::Warning(text) = event {
-            warnings.lock().unwrap().push(text.to_owned());
-        }
-    })
+    pack(
+        &built(&tree),
+        &dir.path().join("o"),
+        Effort::Fast,
+        &|event| {
+            if let Event::Warning(text) = event {
+                warnings.lock().unwrap().push(text.to_owned());
+            }
+        },
+    )
     .unwrap();
     let warnings = warnings.into_inner().unwrap();
-    assert!(warnings.len() == 1 && warnings[0].contains(&long), "{warnings:?}");
+    assert!(
+        warnings.len() == 1 && warnings[0].contains(&long),
+        "{warnings:?}"
+    );
     assert!(
         warnings[0].contains(&(103 + long.len()).to_string()),
         "{warnings:?}"
@@ -294,9 +320,16 @@ impl Disk for FailingDisk {
 }
 
 /// Fails the package of tree 1 at every step in turn, over that of tree 0 if `replacing`; `check` sees each folder.
-fn at_every_step(replacing: bool, dies: bool, check: impl Fn(&Path, usize, &anyhow::Error)) -> usize {
+fn at_every_step(
+    replacing: bool,
+    dies: bool,
+    check: impl Fn(&Path, usize, &anyhow::Error),
+) -> usize {
     let dir = tempfile::tempdir().unwrap();
-    let (old, new) = (sample(&dir.path().join("0"), 0), sample(&dir.path().join("1"), 1));
+    let (old, new) = (
+        sample(&dir.path().join("0"), 0),
+        sample(&dir.path().join("1"), 1),
+    );
     for fails_at in 0.. {
         let out = dir.path().join(format!("out{fails_at}"));
         if replacing {
@@ -346,7 +379,11 @@ fn assert_consistent(out: &Path, when: &str) {
         io::copy(&mut archive.by_index(index).unwrap(), &mut io::sink()).unwrap();
     }
     if has(&json) {
-        assert_eq!(fs::read_to_string(out.join(&json)).unwrap(), inside, "{when}");
+        assert_eq!(
+            fs::read_to_string(out.join(&json)).unwrap(),
+            inside,
+            "{when}"
+        );
     }
     if has(&sum) {
         let text = fs::read_to_string(out.join(&sum)).unwrap();
@@ -389,7 +426,11 @@ fn a_step_that_fails_leaves_the_old_package_or_nothing_and_says_why() {
                 "step {step}: {here:?}"
             );
             if !text.contains("is complete, but") {
-                assert_eq!(here, if replacing { published() } else { vec![] }, "step {step}");
+                assert_eq!(
+                    here,
+                    if replacing { published() } else { vec![] },
+                    "step {step}"
+                );
             }
         });
     }
@@ -427,7 +468,15 @@ fn runs_at_once_do_not_mix_their_files() {
         for tree in &trees {
             scope.spawn(|| {
                 for _ in 0..5 {
-                    pack_with(&RealDisk, &pool(2), &built(tree), &out, Effort::Fast, &|_| {}).unwrap();
+                    pack_with(
+                        &RealDisk,
+                        &pool(2),
+                        &built(tree),
+                        &out,
+                        Effort::Fast,
+                        &|_| {},
+                    )
+                    .unwrap();
                 }
             });
         }
@@ -441,11 +490,16 @@ fn progress_ends_at_the_whole() {
     let dir = tempfile::tempdir().unwrap();
     let tree = sample(dir.path(), 0);
     let last = Mutex::new((0, 1));
-    pack(&built(&tree), &dir.path().join("o"), Effort::Fast, &|event| {
-        if let Event::Bytes { done, total } = event {
-            *last.lock().unwrap() = (done, total);
-        }
-    })
+    pack(
+        &built(&tree),
+        &dir.path().join("o"),
+        Effort::Fast,
+        &|event| {
+            if let Event::Bytes { done, total } = event {
+                *last.lock().unwrap() = (done, total);
+            }
+        },
+    )
     .unwrap();
     let (done, total) = last.into_inner().unwrap();
     assert!(done == total && total > 70_000, "{done} of {total}");

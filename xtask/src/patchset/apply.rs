@@ -113,9 +113,11 @@ impl PatchSet {
                     plan.texts.push((path.to_owned(), injected.text));
                 }
             }
-            Err(conflicts) => {
-                verdicts.extend(conflicts.into_iter().map(|conflict| self.verdict(file, conflict)))
-            }
+            Err(conflicts) => verdicts.extend(
+                conflicts
+                    .into_iter()
+                    .map(|conflict| self.verdict(file, conflict)),
+            ),
         }
         Ok(())
     }

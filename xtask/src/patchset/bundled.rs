@@ -63,7 +63,8 @@ fn load_bundled((name, files): &Bundled) -> Result<PatchSet> {
 }
 
 fn from_folder(path: &Path) -> Result<PatchSet> {
-    let full = dunce::canonicalize(path).with_context(|| format!("resolving {}", path.display()))?;
+    let full =
+        dunce::canonicalize(path).with_context(|| format!("resolving {}", path.display()))?;
     let name = full
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
@@ -108,7 +109,10 @@ mod tests {
             let on_disk = from_folder(&path).unwrap();
             let bundled = find(&on_disk.name).unwrap();
             assert_eq!(on_disk.record(), bundled.record());
-            assert_eq!(format!("{:?}", on_disk.expects), format!("{:?}", bundled.expects));
+            assert_eq!(
+                format!("{:?}", on_disk.expects),
+                format!("{:?}", bundled.expects)
+            );
             names.push(on_disk.name);
         }
         names.sort();
@@ -160,13 +164,16 @@ mod tests {
 
     #[test]
     fn the_readmes_example_is_read() {
-        let readme = fs::read_to_string(testing::workspace().join("defconfig-patches/README.md")).unwrap();
+        let readme =
+            fs::read_to_string(testing::workspace().join("defconfig-patches/README.md")).unwrap();
         let block = |first: &str| -> String {
             let from = readme.find(&format!("    {first}")).unwrap();
             let lines = readme[from..]
                 .lines()
                 .take_while(|line| line.is_empty() || line.starts_with("    "));
-            lines.map(|line| format!("{}\n", line.trim_start())).collect()
+            lines
+                .map(|line| format!("{}\n", line.trim_start()))
+                .collect()
         };
         let toml = block("summary = ");
         assert!(
@@ -174,7 +181,8 @@ mod tests {
             "{toml}"
         );
         let lines = block("CONFIG_SPIRAM_ECC_ENABLE=y");
-        let with_choice = format!("{lines}CONFIG_ESP32S3_DATA_CACHE_LINE_64B=y\nCONFIG_CAMERA_OV2640=y\n");
+        let with_choice =
+            format!("{lines}CONFIG_ESP32S3_DATA_CACHE_LINE_64B=y\nCONFIG_CAMERA_OV2640=y\n");
         let files = [
             ("patch.toml", toml),
             ("defconfig.opi_ram", lines),
@@ -216,8 +224,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let set = dir.path().join("my-set");
         fs::create_dir(&set).unwrap();
-        fs::write(set.join("patch.toml"), "summary = 's'\nchips = ['esp32s3']\n").unwrap();
-        fs::write(set.join("defconfig.common"), "\u{feff}CONFIG_A=y\r\nB=y\r\n").unwrap();
+        fs::write(
+            set.join("patch.toml"),
+            "summary = 's'\nchips = ['esp32s3']\n",
+        )
+        .unwrap();
+        fs::write(
+            set.join("defconfig.common"),
+            "\u{feff}CONFIG_A=y\r\nB=y\r\n",
+        )
+        .unwrap();
         fs::write(set.join(".DS_Store"), b"\xff").unwrap();
         let error = find(set.to_str().unwrap()).unwrap_err();
         let text = error.to_string();
@@ -233,7 +249,10 @@ mod tests {
 
         fs::write(set.join("defconfig.common"), "# why\r\nCONFIG_A=y\r\n").unwrap();
         let found = find(set.to_str().unwrap()).unwrap();
-        assert_eq!((found.name.as_str(), found.suffix.as_str()), ("my-set", "my-set"));
+        assert_eq!(
+            (found.name.as_str(), found.suffix.as_str()),
+            ("my-set", "my-set")
+        );
         assert_eq!(found.files["defconfig.common"][0].text, "CONFIG_A=y");
         assert_eq!(found.files["defconfig.common"][0].number, 2);
 

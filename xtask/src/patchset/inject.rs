@@ -57,7 +57,8 @@ pub(crate) fn inject(text: &str, wish: Wish<'_>) -> Result<Injected, Vec<Conflic
     let Some(stripped) = strip(text, wish.set).map_err(|conflict| vec![conflict])? else {
         return place(text, wish);
     };
-    let injected = place(&stripped.original, wish).map_err(|conflicts| stripped.renumber(conflicts))?;
+    let injected =
+        place(&stripped.original, wish).map_err(|conflicts| stripped.renumber(conflicts))?;
     if injected.text == text {
         return Ok(injected);
     }

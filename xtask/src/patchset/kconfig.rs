@@ -63,12 +63,18 @@ impl Symbols {
 
     /// The other members of the choice that `symbol` belongs to.
     pub fn rivals(&self, symbol: &str) -> Vec<&str> {
-        let Some(choice) = self.known.get(symbol).and_then(|known| known.choice.as_ref()) else {
+        let Some(choice) = self
+            .known
+            .get(symbol)
+            .and_then(|known| known.choice.as_ref())
+        else {
             return Vec::new();
         };
         self.known
             .iter()
-            .filter(|(name, other)| name.as_str() != symbol && other.choice.as_ref() == Some(choice))
+            .filter(|(name, other)| {
+                name.as_str() != symbol && other.choice.as_ref() == Some(choice)
+            })
             .map(|(name, _)| name.as_str())
             .collect()
     }
@@ -120,10 +126,16 @@ impl Symbols {
 impl Symbol {
     fn judge(&self, value: &Value) -> Option<String> {
         let (fits, wanted) = match self.kind? {
-            Kind::Bool => (matches!(value, Value::Bool(_)), "is on or off: write y or n"),
+            Kind::Bool => (
+                matches!(value, Value::Bool(_)),
+                "is on or off: write y or n",
+            ),
             Kind::Int => (matches!(value, Value::Number(_)), "is a number"),
             Kind::Hex => (matches!(value, Value::Number(_)), "is a hexadecimal number"),
-            Kind::Text => (matches!(value, Value::Text(_)), "is a text: write it in quotes"),
+            Kind::Text => (
+                matches!(value, Value::Text(_)),
+                "is a text: write it in quotes",
+            ),
         };
         if !fits {
             return Some(format!("the symbol {wanted}"));
@@ -157,7 +169,10 @@ impl PatchSet {
         let mut verdicts = Vec::new();
         for (file, lines) in &self.files {
             let place = |line: &SetLine| format!("{}/{file}:{}", self.place, line.number);
-            for line in lines.iter().filter(|line| !self.managed.contains(&line.symbol)) {
+            for line in lines
+                .iter()
+                .filter(|line| !self.managed.contains(&line.symbol))
+            {
                 verdicts.extend(symbols.judge(line).map(|text| Verdict {
                     place: place(line),
                     text: format!("`{}`: {text}", line.text),

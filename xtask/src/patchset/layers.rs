@@ -136,7 +136,12 @@ impl Stack {
     pub(crate) fn warnings(&self, layout: &Layout, set: &PatchSet) -> Vec<String> {
         let mut warnings = Vec::new();
         for (file, line) in set_lines(set) {
-            let readers = || layout.builds.iter().filter(|build| build.layers.contains(file));
+            let readers = || {
+                layout
+                    .builds
+                    .iter()
+                    .filter(|build| build.layers.contains(file))
+            };
             let lost: Vec<(&Build, Winner)> = readers()
                 .filter_map(|build| Some((build, self.taken_back(build, line)?)))
                 .filter(|(_, winner)| !own(set, &winner.file, &line.symbol))
@@ -154,7 +159,9 @@ impl Stack {
             {
                 let unmet: Vec<&Build> = readers()
                     .filter(|build| build.variant().is_some() && line.value == Value::Bool(true))
-                    .filter(|build| self.taken_back(build, line).is_none() && !self.met(build, need))
+                    .filter(|build| {
+                        self.taken_back(build, line).is_none() && !self.met(build, need)
+                    })
                     .collect();
                 if !unmet.is_empty() {
                     warnings.push(format!(
@@ -192,7 +199,8 @@ fn set_lines(set: &PatchSet) -> impl Iterator<Item = (&String, &SetLine)> {
 
 /// Whether the set itself assigns `symbol` in that file of the lib-builder.
 fn own(set: &PatchSet, file: &str, symbol: &str) -> bool {
-    set_lines(set).any(|(own, line)| file.strip_prefix("configs/") == Some(own) && line.symbol == symbol)
+    set_lines(set)
+        .any(|(own, line)| file.strip_prefix("configs/") == Some(own) && line.symbol == symbol)
 }
 
 fn names<'a>(builds: impl IntoIterator<Item = &'a Build>) -> String {

@@ -204,7 +204,12 @@ fn read_toml(text: &str, set: &mut PatchSet, faults: &mut Faults<'_>) {
         read_replace(replace, set, faults);
     }
     for symbol in parsed.managed {
-        if !set.files.values().flatten().any(|line| line.symbol == symbol) {
+        if !set
+            .files
+            .values()
+            .flatten()
+            .any(|line| line.symbol == symbol)
+        {
             faults.toml(format!(
                 "`managed` names {symbol}, which no line of the set assigns"
             ));
@@ -271,7 +276,9 @@ fn read_replace(replace: ReplaceToml, set: &mut PatchSet, faults: &mut Faults<'_
 fn read_value(value: &toml::Value) -> Result<Value, String> {
     match value {
         toml::Value::String(text) if text == "off" => Ok(Value::Bool(false)),
-        toml::Value::String(text) => Ok(Value::parse(text).unwrap_or_else(|| Value::Text(text.clone()))),
+        toml::Value::String(text) => {
+            Ok(Value::parse(text).unwrap_or_else(|| Value::Text(text.clone())))
+        }
         toml::Value::Integer(number) => Ok(Value::Number((*number).into())),
         other => Err(format!(
             "`{other}` is not a value; write \"y\", \"off\", a number or a text in quotes"

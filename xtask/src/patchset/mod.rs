@@ -156,8 +156,9 @@ impl PatchSet {
             .iter()
             .filter_map(|file| self.files.get(file))
             .flatten();
-        let mut expected: BTreeMap<&str, &Value> =
-            lines.map(|line| (line.symbol.as_str(), &line.value)).collect();
+        let mut expected: BTreeMap<&str, &Value> = lines
+            .map(|line| (line.symbol.as_str(), &line.value))
+            .collect();
         for expect in self
             .expects
             .iter()

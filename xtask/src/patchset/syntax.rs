@@ -18,11 +18,15 @@ pub(crate) fn read(line: &str) -> Result<Option<(String, Value)>, String> {
         return Err(format!("blanks before or after the line; write `{bare}`"));
     }
     let Some((symbol, value)) = line.split_once('=') else {
-        return Err("no `=` in it; write CONFIG_NAME=value, or `# CONFIG_NAME is not set`".to_owned());
+        return Err(
+            "no `=` in it; write CONFIG_NAME=value, or `# CONFIG_NAME is not set`".to_owned(),
+        );
     };
     let (symbol_bare, value_bare) = (symbol.trim(), value.trim());
     if (symbol_bare, value_bare) != (symbol, value) {
-        return Err(format!("blanks around `=`; write `{symbol_bare}={value_bare}`"));
+        return Err(format!(
+            "blanks around `=`; write `{symbol_bare}={value_bare}`"
+        ));
     }
     check_symbol(symbol)?;
     match Value::parse(value) {
@@ -43,7 +47,9 @@ pub(crate) fn check_symbol(symbol: &str) -> Result<(), String> {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     {
-        return Err(format!("`{symbol}` is not a symbol; write it as CONFIG_NAME"));
+        return Err(format!(
+            "`{symbol}` is not a symbol; write it as CONFIG_NAME"
+        ));
     }
     if symbol != upper {
         return Err(format!("`{symbol}` is not upper case; write CONFIG_{name}"));
@@ -77,9 +83,13 @@ fn value_fault(symbol: &str, value: &str) -> String {
         "y" | "yes" | "true" | "on" => format!("`{value}` is not a value; write {symbol}=y"),
         "n" | "no" | "false" | "off" => format!("`{value}` is not a value; write {symbol}=n"),
         "m" => "`m` is not a value: ESP-IDF has no modules; write y or n".to_owned(),
-        _ if value.contains(" #") => "a comment cannot follow a value; give it a line of its own".to_owned(),
+        _ if value.contains(" #") => {
+            "a comment cannot follow a value; give it a line of its own".to_owned()
+        }
         _ if value.starts_with('"') => {
-            format!("the quotes of {value} do not close at its end; write \\\" for a quote inside a text")
+            format!(
+                "the quotes of {value} do not close at its end; write \\\" for a quote inside a text"
+            )
         }
         _ if begins_number => {
             format!("`{value}` is not a number; write digits, or 0x and hexadecimal digits")
@@ -97,7 +107,10 @@ mod tests {
     #[test]
     fn good_lines_and_comments() {
         let set = |line: &str| read(line).unwrap();
-        assert_eq!(set("CONFIG_A=y"), Some(("CONFIG_A".into(), Value::Bool(true))));
+        assert_eq!(
+            set("CONFIG_A=y"),
+            Some(("CONFIG_A".into(), Value::Bool(true)))
+        );
         assert_eq!(set("# CONFIG_A is not set"), set("CONFIG_A=n"));
         assert_eq!(set("CONFIG_A=0x10"), set("CONFIG_A=16"));
         assert_eq!(

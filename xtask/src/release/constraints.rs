@@ -48,7 +48,10 @@ mod tests {
             .map(component)
             .into(),
         };
-        assert_eq!(constraints(&pins), "espressif/cbor==0.6.0~1\na/b__c==1.0.0\n");
+        assert_eq!(
+            constraints(&pins),
+            "espressif/cbor==0.6.0~1\na/b__c==1.0.0\n"
+        );
         assert_eq!(unpinned(&pins), ["espressif__esp32-camera"]);
     }
 }

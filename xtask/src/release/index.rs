@@ -248,7 +248,8 @@ mod tests {
 
     #[test]
     fn wrong_json_is_named_by_line() {
-        let error = Index::parse(b"{\"packages\": [\n  {\"name\": 3}\n]}", "my/index.json").unwrap_err();
+        let error =
+            Index::parse(b"{\"packages\": [\n  {\"name\": 3}\n]}", "my/index.json").unwrap_err();
         let error = format!("{error:#}");
         assert!(
             error.contains("my/index.json") && error.contains("line 2"),

@@ -15,7 +15,8 @@ use crate::http::{self, Http};
 use crate::progress::{Event, Report};
 
 /// Espressif's package index.
-pub const OFFICIAL_INDEX: &str = "https://espressif.github.io/arduino-esp32/package_esp32_index.json";
+pub const OFFICIAL_INDEX: &str =
+    "https://espressif.github.io/arduino-esp32/package_esp32_index.json";
 /// The copies that the Arduino programs keep in their data folder. The second is Arduino's own, which lists this core too.
 const ARDUINO_COPIES: [&str; 2] = ["package_esp32_index.json", "package_index.json"];
 /// Largest index read, in bytes; Arduino's own has some megabytes.
@@ -94,7 +95,11 @@ fn from_copy(
     match found {
         Ok((Some(archive), _)) => Ok(Some(archive)),
         Ok((None, index)) => {
-            tried.add(format!("{}: {}", path.display(), does_not_name(request, &index)));
+            tried.add(format!(
+                "{}: {}",
+                path.display(),
+                does_not_name(request, &index)
+            ));
             Ok(None)
         }
         Err(error) => {
@@ -155,7 +160,9 @@ fn local_path(given: &str) -> Result<PathBuf> {
     if !given.starts_with("file:") {
         return Ok(given.into());
     }
-    let url = Url::parse(given).ok().and_then(|url| url.to_file_path().ok());
+    let url = Url::parse(given)
+        .ok()
+        .and_then(|url| url.to_file_path().ok());
     url.ok_or_else(|| {
         anyhow!(Refusal::Usage(format!(
             "--index {given} is not the address of a local file"

@@ -7,7 +7,11 @@ use crate::names::{Chip, CoreVersion};
 
 /// What a folder of libraries holds only when it is not the official zip's content: our manifest, or files that
 /// upstream's build leaves there and the release leaves out (arduino-esp32 `.github/scripts/on-release.sh`).
-const MARKS_OF_A_BUILD: [&str; 3] = [manifest::FILE_NAME, "dependencies.lock", "pioarduino-build.py"];
+const MARKS_OF_A_BUILD: [&str; 3] = [
+    manifest::FILE_NAME,
+    "dependencies.lock",
+    "pioarduino-build.py",
+];
 
 /// The folder of the stock libraries below the data folder, or why there is none to trust.
 ///
@@ -17,14 +21,21 @@ pub fn stock_folder(data_dir: &Path, chip: &Chip, core: &CoreVersion) -> Result<
     let tool = tools.join(chip.tool_name());
     let active = tool.join(core.to_string());
     let set_aside = tool.join(format!("{core}.stock"));
-    let folder = if set_aside.is_dir() { set_aside } else { active };
+    let folder = if set_aside.is_dir() {
+        set_aside
+    } else {
+        active
+    };
     if !folder.is_dir() {
         return Err(format!(
             "{}: not installed, nor {core}.stock beside it",
             folder.display()
         ));
     }
-    if let Some(mark) = MARKS_OF_A_BUILD.iter().find(|mark| folder.join(mark).exists()) {
+    if let Some(mark) = MARKS_OF_A_BUILD
+        .iter()
+        .find(|mark| folder.join(mark).exists())
+    {
         return Err(format!(
             "{}: not the stock libraries ({mark} stands in it), and they are not set aside beside it",
             folder.display()
@@ -34,7 +45,11 @@ pub fn stock_folder(data_dir: &Path, chip: &Chip, core: &CoreVersion) -> Result<
 }
 
 /// The `versions.txt` of the stock libraries below the data folder, or why there is none to trust.
-pub(super) fn stock_versions(data_dir: &Path, chip: &Chip, core: &CoreVersion) -> Result<PathBuf, String> {
+pub(super) fn stock_versions(
+    data_dir: &Path,
+    chip: &Chip,
+    core: &CoreVersion,
+) -> Result<PathBuf, String> {
     let folder = stock_folder(data_dir, chip, core)?;
     let versions = folder.join("versions.txt");
     if !versions.is_file() {
@@ -70,7 +85,10 @@ mod tests {
 
     #[test]
     fn the_stock_folder_is_read_wherever_it_stands() {
-        assert_eq!(found(&["3.3.12/versions.txt"]).unwrap(), "3.3.12/versions.txt");
+        assert_eq!(
+            found(&["3.3.12/versions.txt"]).unwrap(),
+            "3.3.12/versions.txt"
+        );
         let swapped = [
             "3.3.12/versions.txt",
             "3.3.12/libs-manifest.json",
@@ -78,7 +96,10 @@ mod tests {
         ];
         assert_eq!(found(&swapped).unwrap(), "3.3.12.stock/versions.txt");
         let swapped_by_hand = ["3.3.12/versions.txt", "3.3.12.stock/versions.txt"];
-        assert_eq!(found(&swapped_by_hand).unwrap(), "3.3.12.stock/versions.txt");
+        assert_eq!(
+            found(&swapped_by_hand).unwrap(),
+            "3.3.12.stock/versions.txt"
+        );
         let in_the_middle_of_a_swap = ["3.3.12.stock/versions.txt"];
         assert_eq!(
             found(&in_the_middle_of_a_swap).unwrap(),

@@ -142,7 +142,11 @@ pub fn resolve(request: &Request<'_>, report: Report<'_>) -> Result<Pins> {
     if let Some((versions, origin)) = from_installation(request, &mut tried)? {
         return Ok(pins(Some(core), versions, origin));
     }
-    let http = if request.offline { None } else { Some(Http::new()?) };
+    let http = if request.offline {
+        None
+    } else {
+        Some(Http::new()?)
+    };
     if let Some(archive) = index_source::archive(request, http.as_ref(), &mut tried, report)?
         && let Some((versions, origin)) =
             official::versions(request, &archive, http.as_ref(), &mut tried, report)?
@@ -157,15 +161,19 @@ pub fn resolve(request: &Request<'_>, report: Report<'_>) -> Result<Pins> {
     )
 }
 
-fn from_installation(request: &Request<'_>, tried: &mut Tried) -> Result<Option<(Versions, Origin)>> {
+fn from_installation(
+    request: &Request<'_>,
+    tried: &mut Tried,
+) -> Result<Option<(Versions, Origin)>> {
     let Some(data_dir) = request.data_dir else {
         tried.add("installed libraries: no data folder of the Arduino programs is known");
         return Ok(None);
     };
     match installed::stock_versions(data_dir, request.chip, request.core) {
         Ok(path) => {
-            let versions = versions_txt::parse(&fs::read(&path)?, path.display())
-                .context("the installed stock libraries (give --versions FILE to do without them)")?;
+            let versions = versions_txt::parse(&fs::read(&path)?, path.display()).context(
+                "the installed stock libraries (give --versions FILE to do without them)",
+            )?;
             Ok(Some((versions, Origin::Installed { path })))
         }
         Err(why_not) => {

@@ -53,7 +53,9 @@ fn from_zip_at_hand(
     tried: &mut Tried,
     report: Report<'_>,
 ) -> Result<Option<(Versions, Origin)>> {
-    let staging = request.data_dir.map(|data| data.join("staging").join("packages"));
+    let staging = request
+        .data_dir
+        .map(|data| data.join("staging").join("packages"));
     for folder in [Some(request.downloads.to_owned()), staging]
         .into_iter()
         .flatten()
@@ -64,7 +66,10 @@ fn from_zip_at_hand(
             continue;
         }
         if sha256_file(&path)?.1 != archive.sha256 {
-            let text = format!("{}: its checksum is not the package index's", path.display());
+            let text = format!(
+                "{}: its checksum is not the package index's",
+                path.display()
+            );
             report(Event::Note(&text));
             tried.add(text);
             continue;
@@ -93,7 +98,9 @@ fn from_kept_text(
 fn kept_text(request: &Request<'_>, archive: &Archive) -> PathBuf {
     let stem = archive.file_name.trim_end_matches(".zip");
     let short = &archive.sha256[..archive.sha256.len().min(12)];
-    request.downloads.join(format!("{stem}-{short}.versions.txt"))
+    request
+        .downloads
+        .join(format!("{stem}-{short}.versions.txt"))
 }
 
 /// Only the zip's directory and one entry are fetched. `None` where the server cannot do that, or not reliably.
@@ -149,7 +156,8 @@ fn whole(
 }
 
 fn read_local(path: &Path, archive: &Archive, fetched: u64) -> Result<(Versions, Origin)> {
-    let text = read_entry(fs::File::open(path)?).with_context(|| format!("reading {}", path.display()))?;
+    let text =
+        read_entry(fs::File::open(path)?).with_context(|| format!("reading {}", path.display()))?;
     let versions = versions_txt::parse(&text, format_args!("versions.txt in {}", path.display()))?;
     Ok((versions, origin(archive, fetched, Some(path.to_owned()))))
 }

@@ -124,7 +124,10 @@ fn zip_of(entries: &[(&str, &[u8])], comment: &str) -> Arc<Vec<u8>> {
 fn small_zip() -> Arc<Vec<u8>> {
     let filler = noise(200_000, 3);
     zip_of(
-        &[("esp32s3-libs/lib/a.a", &filler), (ENTRY, VERSIONS.as_bytes())],
+        &[
+            ("esp32s3-libs/lib/a.a", &filler),
+            (ENTRY, VERSIONS.as_bytes()),
+        ],
         "",
     )
 }
@@ -150,7 +153,8 @@ fn index_of(url: &str, zip: &[u8], size: usize) -> Vec<u8> {
         }]})
     };
     let tools = ["3.3.9", "3.3.12", "3.3.10"].map(tool);
-    serde_json::to_vec_pretty(&serde_json::json!({"packages": [{"name": "esp32", "tools": tools}]})).unwrap()
+    serde_json::to_vec_pretty(&serde_json::json!({"packages": [{"name": "esp32", "tools": tools}]}))
+        .unwrap()
 }
 
 /// A site with an index at `/index.json` and the zip at `/zip`.
@@ -166,7 +170,8 @@ fn release(zip: &Arc<Vec<u8>>, answer: impl FnOnce(Arc<Vec<u8>>) -> Answer) -> S
 
 /// Names as long as the real ones.
 fn realistic_names(test: &str) -> Vec<String> {
-    let real = shared(test, "upstream/esp32s3-tree.tsv").map(|list| fs::read_to_string(list).unwrap());
+    let real =
+        shared(test, "upstream/esp32s3-tree.tsv").map(|list| fs::read_to_string(list).unwrap());
     match real {
         Some(list) => list
             .lines()
@@ -195,7 +200,8 @@ fn of_a_zip_of_70_mb_some_hundred_kilobytes_are_fetched() {
             zip.start_file(ENTRY, SimpleFileOptions::default()).unwrap();
             zip.write_all(VERSIONS.as_bytes()).unwrap();
         }
-        zip.start_file(format!("esp32s3-libs/{name}"), stored).unwrap();
+        zip.start_file(format!("esp32s3-libs/{name}"), stored)
+            .unwrap();
         zip.write_all(&noise(each, seed)).unwrap();
     }
     let zip = Arc::new(zip.finish().unwrap().into_inner());
@@ -208,7 +214,11 @@ fn of_a_zip_of_70_mb_some_hundred_kilobytes_are_fetched() {
     let pins = machine.ask(&machine.request(None, false)).unwrap();
     let (fetched, local) = from_zip(&pins);
     assert_eq!((fetched, local), (site.sent(), None));
-    assert!(fetched < 400_000, "{fetched} bytes in {} requests", site.asked());
+    assert!(
+        fetched < 400_000,
+        "{fetched} bytes in {} requests",
+        site.asked()
+    );
     assert!(site.asked() < 12, "{} requests", site.asked());
 
     let requests = site.asked();
@@ -230,7 +240,8 @@ fn zips_with_a_comment_or_with_64_bit_counts_are_read_by_ranges() {
         &"PK\u{5}\u{6} not the end ".repeat(3_000),
     );
     let many: Vec<String> = (0..66_000).map(|n| format!("r/{n}")).collect();
-    let mut entries: Vec<(&str, &[u8])> = many.iter().map(|name| (name.as_str(), &b""[..])).collect();
+    let mut entries: Vec<(&str, &[u8])> =
+        many.iter().map(|name| (name.as_str(), &b""[..])).collect();
     entries.push(("r/versions.txt", VERSIONS.as_bytes()));
     for zip in [comment, zip_of(&entries, "")] {
         let site = release(&zip, Answer::File);
@@ -309,7 +320,10 @@ fn ranges_that_cannot_be_relied_on_end_in_a_whole_download() {
 
 #[test]
 fn another_zip_than_the_indexs_is_refused_and_not_kept() {
-    let (zip, other) = (small_zip(), zip_of(&[(ENTRY, VERSIONS.as_bytes())], "another"));
+    let (zip, other) = (
+        small_zip(),
+        zip_of(&[(ENTRY, VERSIONS.as_bytes())], "another"),
+    );
     let site = release(&zip, |_| Answer::Whole(other));
     let machine = Machine::new();
     let (code, error) = refused(machine.online(&site.url("/index.json")));
@@ -371,7 +385,9 @@ fn missing_files_and_wrong_indexes_are_named() {
             ("/index.json", Answer::File(Arc::new(index))),
             (
                 "/wrong.json",
-                Answer::File(Arc::new(b"{\"packages\":\n [{\"name\": \"esp32\"\n}".to_vec())),
+                Answer::File(Arc::new(
+                    b"{\"packages\":\n [{\"name\": \"esp32\"\n}".to_vec(),
+                )),
             ),
         ]
     });
@@ -402,7 +418,11 @@ fn missing_files_and_wrong_indexes_are_named() {
 #[test]
 fn an_unknown_core_is_wrong_usage_and_lists_the_newest() {
     let site = release(&small_zip(), Answer::File);
-    let (code, error) = refused(Machine::new().core("3.3.99").online(&site.url("/index.json")));
+    let (code, error) = refused(
+        Machine::new()
+            .core("3.3.99")
+            .online(&site.url("/index.json")),
+    );
     assert_eq!(code, 2);
     assert!(
         error.contains("esp32s3-libs 3.3.99") && error.contains("3.3.12, 3.3.10, 3.3.9"),
@@ -411,7 +431,10 @@ fn an_unknown_core_is_wrong_usage_and_lists_the_newest() {
     let mut other_chip = Machine::new();
     other_chip.chip = "esp32c3".parse().unwrap();
     let (code, error) = refused(other_chip.online(&site.url("/index.json")));
-    assert!(code == 2 && error.contains("no esp32c3-libs at all"), "{error}");
+    assert!(
+        code == 2 && error.contains("no esp32c3-libs at all"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -436,17 +459,25 @@ fn a_core_of_the_older_layout_is_refused_but_its_own_file_is_read() {
 #[test]
 fn the_installed_stock_libraries_come_before_every_index() {
     let machine = Machine::new();
-    let path = machine.file("packages/esp32/tools/esp32s3-libs/3.3.12/versions.txt", VERSIONS);
+    let path = machine.file(
+        "packages/esp32/tools/esp32s3-libs/3.3.12/versions.txt",
+        VERSIONS,
+    );
     let pins = machine.online("no/such.json").unwrap();
     assert_eq!(
         (pins.core.as_ref(), &pins.origin),
-        (Some(&machine.core), &Origin::Installed { path: path.clone() })
+        (
+            Some(&machine.core),
+            &Origin::Installed { path: path.clone() }
+        )
     );
     fs::write(&path, "lib-builder: ?\n").unwrap();
     let (code, error) = refused(machine.offline(None));
     assert_eq!(code, 1);
     assert!(
-        error.contains(path.to_str().unwrap()) && error.contains("line 1") && error.contains("--versions"),
+        error.contains(path.to_str().unwrap())
+            && error.contains("line 1")
+            && error.contains("--versions"),
         "{error}"
     );
 }
@@ -486,7 +517,10 @@ fn what_arduino_keeps_is_used_without_network() {
     );
     fs::write(&staged, &zip[1..]).unwrap();
     let (_, error) = refused(machine.offline(None));
-    assert!(error.contains("checksum is not the package index's"), "{error}");
+    assert!(
+        error.contains("checksum is not the package index's"),
+        "{error}"
+    );
 }
 
 #[test]

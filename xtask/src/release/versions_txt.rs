@@ -48,7 +48,11 @@ pub fn parse(content: &[u8], name: impl Display) -> Result<Versions> {
             .map_err(|why| anyhow!("{name}, line {number}: `{}`: {why:#}", shown(text)))?;
     }
     for required in REQUIRED {
-        if !versions.sources.iter().any(|source| source.name == required) {
+        if !versions
+            .sources
+            .iter()
+            .any(|source| source.name == required)
+        {
             bail!(
                 "{name} has no line `{required}: ...`: it was cut short, or is no versions.txt of the lib-builder"
             );
@@ -78,7 +82,9 @@ fn parse_line(line: &[u8]) -> Result<Item> {
     }
     let words: Vec<&str> = value.split_whitespace().collect();
     match name.split_once("__") {
-        Some((namespace, rest)) if !namespace.is_empty() && !rest.is_empty() => component(name, &words),
+        Some((namespace, rest)) if !namespace.is_empty() && !rest.is_empty() => {
+            component(name, &words)
+        }
         _ => source(name, &words),
     }
 }
@@ -130,7 +136,12 @@ fn is_version(text: &str) -> bool {
 
 impl Versions {
     /// Takes one line in; `seen` maps a name to the line that gave it first and to its place.
-    fn add(&mut self, item: Item, line: usize, seen: &mut HashMap<String, (usize, usize)>) -> Result<()> {
+    fn add(
+        &mut self,
+        item: Item,
+        line: usize,
+        seen: &mut HashMap<String, (usize, usize)>,
+    ) -> Result<()> {
         let (name, place) = match &item {
             Item::Source(source) => (source.name.clone(), self.sources.len()),
             Item::Component(component) => (component.name.clone(), self.components.len()),

@@ -69,8 +69,10 @@ impl Bar {
 
     fn begin(&self, name: &str) {
         self.end_step();
-        *self.step.lock().unwrap_or_else(|poison| poison.into_inner()) =
-            Some((name.to_owned(), Instant::now()));
+        *self
+            .step
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner()) = Some((name.to_owned(), Instant::now()));
         // The style first: the line may be drawn between any two of these, and the last step's counts are not this one's.
         self.style("");
         self.bar.set_message("");
@@ -86,7 +88,10 @@ impl Bar {
             .unwrap_or_else(|poison| poison.into_inner())
             .take();
         if let Some((name, begun)) = step {
-            self.line(&format!("  {name:<64} {:>12}", super::duration(begun.elapsed())));
+            self.line(&format!(
+                "  {name:<64} {:>12}",
+                super::duration(begun.elapsed())
+            ));
         }
     }
 

@@ -54,7 +54,10 @@ impl Address {
             scheme,
         };
         if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
-            bail!("`{}` is not an address of a git repository", text.escape_debug());
+            bail!(
+                "`{}` is not an address of a git repository",
+                text.escape_debug()
+            );
         }
         if let Some((scheme, _)) = text.split_once("://") {
             return Ok(match scheme.to_ascii_lowercase().as_str() {
@@ -64,7 +67,9 @@ impl Address {
                 "git" => server(Scheme::Git),
                 "file" => Self::Folder(file_url(text)?),
                 _ => {
-                    bail!("`{text}` begins with `{scheme}://`; only http, https, ssh, git and file are known")
+                    bail!(
+                        "`{text}` begins with `{scheme}://`; only http, https, ssh, git and file are known"
+                    )
                 }
             });
         }
@@ -265,9 +270,17 @@ mod tests {
                 "../esp-lwip.git",
                 "https://github.com/espressif/esp-lwip.git",
             ),
-            (idf, "./nested", "https://github.com/espressif/esp-idf.git/nested"),
+            (
+                idf,
+                "./nested",
+                "https://github.com/espressif/esp-idf.git/nested",
+            ),
             (idf, ".././/x", "https://github.com/espressif/x"),
-            (idf, "https://example.org/x.git", "https://example.org/x.git"),
+            (
+                idf,
+                "https://example.org/x.git",
+                "https://example.org/x.git",
+            ),
             (
                 "https://github.com/espressif/esp-idf/",
                 "../x",
@@ -303,7 +316,11 @@ mod tests {
             ("neither.git", None),
         ] {
             let expected = found.map(|name| dir.path().join(name));
-            assert_eq!(Address::existing(&dir.path().join(asked)), expected, "{asked}");
+            assert_eq!(
+                Address::existing(&dir.path().join(asked)),
+                expected,
+                "{asked}"
+            );
         }
     }
 

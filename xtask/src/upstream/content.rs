@@ -74,13 +74,18 @@ fn plain_pack(repo: &Repository) -> Result<git2::PackBuilder<'_>> {
         &file,
         "[core]\n\tbigFileThreshold = 1\n[pack]\n\tdeltaCacheSize = 1\n",
     )?;
-    repo.config()?.add_file(&file, git2::ConfigLevel::App, true)?;
+    repo.config()?
+        .add_file(&file, git2::ConfigLevel::App, true)?;
     let mut pack = repo.packbuilder()?;
     pack.set_threads(0);
     Ok(pack)
 }
 
-fn stream(mut pack: git2::PackBuilder<'_>, target: &Odb<'_>, progress: &dyn Fn(usize, usize)) -> Result<()> {
+fn stream(
+    mut pack: git2::PackBuilder<'_>,
+    target: &Odb<'_>,
+    progress: &dyn Fn(usize, usize),
+) -> Result<()> {
     let total = pack.object_count();
     let mut writer = target.packwriter()?;
     writer.progress(move |state| {
@@ -90,7 +95,10 @@ fn stream(mut pack: git2::PackBuilder<'_>, target: &Odb<'_>, progress: &dyn Fn(u
     let mut failed = None;
     let outcome = pack.foreach(|bytes| {
         // The binding's own error says `Write error`; why is known to libgit2, until its next call.
-        failed = writer.write_all(bytes).err().map(|_| git2::Error::last_error(-1));
+        failed = writer
+            .write_all(bytes)
+            .err()
+            .map(|_| git2::Error::last_error(-1));
         failed.is_none()
     });
     if let Some(error) = failed {

@@ -72,7 +72,10 @@ impl Checkout<'_> {
         let place = brought.map_err(|error| space::explain(error, self.work.root()))?;
         match whole(&place, paths)? {
             Some(files) => Ok(files),
-            None => bail!("the files of {name} did not arrive whole in {}", place.display()),
+            None => bail!(
+                "the files of {name} did not arrive whole in {}",
+                place.display()
+            ),
         }
     }
 
@@ -90,17 +93,27 @@ impl Checkout<'_> {
             offline: self.offline,
             fetcher: &Fetchers::new(),
         };
-        let mirror = Mirror::open(self.work, &repositories::mirror_name(known.url), self.report)?;
+        let mirror = Mirror::open(
+            self.work,
+            &repositories::mirror_name(known.url),
+            self.report,
+        )?;
         if let Some(commit) = stock.known(&mirror, pin) {
             return export(&mirror.repo, commit, paths, folder);
         }
         stock.refuse_offline(&format!("{} {}", known.name, pin.commit), known.url)?;
         (self.report)(Event::Step(&format!("fetch files of {}", known.name)));
         let address = stock.address(known.url)?;
-        let context = || format!("fetching files of {} {} from {address}", known.name, pin.commit);
+        let context = || {
+            format!(
+                "fetching files of {} {} from {address}",
+                known.name, pin.commit
+            )
+        };
         let meaning = {
             let _lock = mirror.lock(self.report)?;
-            resolve::resolve(stock.fetcher, &address, pin, &mirror, self.report).with_context(context)?
+            resolve::resolve(stock.fetcher, &address, pin, &mirror, self.report)
+                .with_context(context)?
         };
         if let Address::Folder(from) = &address {
             return export(&open(from)?, meaning.commit, paths, folder).with_context(context);
@@ -202,7 +215,10 @@ fn export(repo: &Repository, commit: Oid, paths: &[String], folder: &Path) -> Re
 fn keep(place: &Path, commit: Oid, paths: &[String], files: &Listed) -> Result<()> {
     for path in paths {
         let below = format!("{path}/");
-        if !files.keys().any(|file| file == path || file.starts_with(&below)) {
+        if !files
+            .keys()
+            .any(|file| file == path || file.starts_with(&below))
+        {
             bail!("commit {commit} has no {path}");
         }
     }

@@ -37,7 +37,12 @@ impl Mirror {
             Ok(repo) if sound => repo,
             _ => {
                 let _lock = lock(work, name, report)?;
-                init_bare(&dir)?
+                init_bare(&dir).with_context(|| {
+                    format!(
+                        "the mirror {} cannot be opened; remove that folder, it is fetched again",
+                        dir.display()
+                    )
+                })?
             }
         };
         Ok(Self {
@@ -67,13 +72,17 @@ impl Mirror {
 
     /// A bare repository beside the mirror for `purpose`. Hold the mirror's lock.
     pub(super) fn scratch(&self, purpose: &str) -> Result<Repository> {
-        let dir = self.work.mirrors().join(format!("{}.{purpose}.git", self.name));
+        let dir = self
+            .work
+            .mirrors()
+            .join(format!("{}.{purpose}.git", self.name));
         init_bare(&dir)
     }
 
     /// Whether the commit's content is here, whole, as an earlier run proved and nothing removed since.
     pub(super) fn has(&self, commit: Oid) -> bool {
-        self.repo.find_reference(&pin_ref(commit)).is_ok() && content::is_present(&self.repo, commit)
+        self.repo.find_reference(&pin_ref(commit)).is_ok()
+            && content::is_present(&self.repo, commit)
     }
 
     /// Proves that the commit's content is whole and says so for later runs. Hold the lock.

@@ -33,7 +33,9 @@ impl Mirrors {
 /// An address without what makes no difference: slashes at the end and `.git`.
 pub(super) fn bare(url: &str) -> &str {
     let url = url.trim_end_matches('/');
-    url.strip_suffix(".git").unwrap_or(url).trim_end_matches('/')
+    url.strip_suffix(".git")
+        .unwrap_or(url)
+        .trim_end_matches('/')
 }
 
 /// What follows the prefix `from` in `url`, where it ends at a border; empty for the whole address.

@@ -159,14 +159,22 @@ impl Checkout<'_> {
             .map_err(|error| space::explain(error, self.work.root()))
     }
 
-    fn place(&self, pairs: &[stock::Pair<'_>], sources: &mut Sources, fetcher: &dyn Fetcher) -> Result<()> {
+    fn place(
+        &self,
+        pairs: &[stock::Pair<'_>],
+        sources: &mut Sources,
+        fetcher: &dyn Fetcher,
+    ) -> Result<()> {
         let stock = Stock {
             work: self.work,
             mirrors: self.mirrors,
             offline: self.offline,
             fetcher,
         };
-        let holdings = pairs.iter().map(|pair| stock.pinned(pair, self.report)).collect();
+        let holdings = pairs
+            .iter()
+            .map(|pair| stock.pinned(pair, self.report))
+            .collect();
         for ((repository, pin), holding) in pairs.iter().zip(all(holdings)?) {
             (self.report)(Event::Step(&format!("check out {}", repository.name)));
             let at = sources.root.join(repository.path);
@@ -200,7 +208,11 @@ fn all<T>(results: Vec<Result<T>>) -> Result<Vec<T>> {
     }
     if bad.len() > 1 {
         let lines: Vec<_> = bad.iter().map(|error| format!("\n  {error:#}")).collect();
-        bail!("{} repositories cannot be had:{}", lines.len(), lines.concat());
+        bail!(
+            "{} repositories cannot be had:{}",
+            lines.len(),
+            lines.concat()
+        );
     }
     match bad.pop() {
         Some(error) => Err(error),

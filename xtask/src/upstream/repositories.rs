@@ -118,14 +118,20 @@ pub(super) fn tree_key(pins: &Pins) -> String {
     let mut sources: Vec<_> = pins.sources.iter().collect();
     sources.sort_by(|a, b| a.name.cmp(&b.name));
     for pin in sources {
-        hash.update(format!("source {} {:?} {}\n", pin.name, pin.refs, pin.commit));
+        hash.update(format!(
+            "source {} {:?} {}\n",
+            pin.name, pin.refs, pin.commit
+        ));
     }
     let mut components: Vec<_> = pins.components.iter().collect();
     components.sort_by(|a, b| a.name.cmp(&b.name));
     for pin in components {
         hash.update(format!("component {} {:?}\n", pin.name, pin.version));
     }
-    let core = pins.core.as_ref().map_or("pins".to_owned(), ToString::to_string);
+    let core = pins
+        .core
+        .as_ref()
+        .map_or("pins".to_owned(), ToString::to_string);
     format!("{core}-{}", &hex(&hash.finalize())[..12])
 }
 
@@ -134,7 +140,10 @@ pub(super) fn tree_key(pins: &Pins) -> String {
 /// The digits at the end keep apart addresses that differ in what a file name cannot show.
 pub(super) fn mirror_name(url: &str) -> String {
     let url = super::mirrors::bare(url);
-    if let Some(repository) = ALL.iter().find(|known| super::mirrors::bare(known.url) == url) {
+    if let Some(repository) = ALL
+        .iter()
+        .find(|known| super::mirrors::bare(known.url) == url)
+    {
         return repository.name.to_owned();
     }
     let tail: Vec<&str> = url.rsplit(['/', ':']).take(2).collect();
@@ -213,7 +222,10 @@ mod tests {
                 "`esp-rainmaker`",
             ),
             (|pins| drop(pins.sources.remove(3)), "`tinyusb`"),
-            (|pins| pins.sources[1].commit = "D23B".into(), "`D23B` of esp-idf"),
+            (
+                |pins| pins.sources[1].commit = "D23B".into(),
+                "`D23B` of esp-idf",
+            ),
             (
                 |pins| pins.sources[1].refs[0] = "a..b".into(),
                 "`a..b` of esp-idf",
@@ -252,11 +264,17 @@ mod tests {
 
     #[test]
     fn mirrors_of_different_addresses_never_share_a_folder() {
-        assert_eq!(mirror_name("https://github.com/espressif/esp-idf"), "esp-idf");
+        assert_eq!(
+            mirror_name("https://github.com/espressif/esp-idf"),
+            "esp-idf"
+        );
         let lwip = mirror_name("https://github.com/espressif/esp-lwip.git");
         assert!(lwip.starts_with("espressif+esp-lwip-"), "{lwip}");
         assert_eq!(lwip, mirror_name("https://github.com/espressif/esp-lwip/"));
-        assert_ne!(lwip, mirror_name("https://example.org/espressif/esp-lwip.git"));
+        assert_ne!(
+            lwip,
+            mirror_name("https://example.org/espressif/esp-lwip.git")
+        );
         assert_ne!(mirror_name("ssh://a/b/c+d"), mirror_name("ssh://a/b+c/d"));
         assert_ne!(mirror_name("ssh://a/B/c"), mirror_name("ssh://a/b/c"));
     }

@@ -69,7 +69,10 @@ fn search(
     mirror: &Mirror,
     report: Report<'_>,
 ) -> Result<Oid> {
-    let mut tried = vec![format!("the {} branches and tags that it shows", shown.len())];
+    let mut tried = vec![format!(
+        "the {} branches and tags that it shows",
+        shown.len()
+    )];
     if let Some(commit) = among(shown, pin)? {
         return Ok(commit);
     }
@@ -110,9 +113,9 @@ fn among(shown: &[Advertised], pin: &SourcePin) -> Result<Option<Oid>> {
     matching.sort();
     matching.dedup();
     let named = |commit: &&Oid| {
-        shown
-            .iter()
-            .any(|one| one.commit == **commit && pin.refs.iter().any(|name| short_name(&one.name) == name))
+        shown.iter().any(|one| {
+            one.commit == **commit && pin.refs.iter().any(|name| short_name(&one.name) == name)
+        })
     };
     match matching.as_slice() {
         [] => Ok(None),
@@ -128,14 +131,20 @@ fn among(shown: &[Advertised], pin: &SourcePin) -> Result<Option<Oid>> {
 fn reaches(pin: &SourcePin, shown: &[Advertised], in_steps: bool) -> (Vec<Reach>, Vec<String>) {
     let (mut reaches, mut absent) = (Vec::new(), Vec::new());
     for name in &pin.refs {
-        if shown.iter().any(|one| one.name == format!("refs/heads/{name}")) {
+        if shown
+            .iter()
+            .any(|one| one.name == format!("refs/heads/{name}"))
+        {
             let depths = if in_steps { DEPTHS.as_slice() } else { &[] };
             let depths = depths.iter().copied().map(Some).chain([None]);
             reaches.extend(depths.map(|depth| Reach::Branch {
                 name: name.clone(),
                 depth,
             }));
-        } else if !shown.iter().any(|one| one.name == format!("refs/tags/{name}")) {
+        } else if !shown
+            .iter()
+            .any(|one| one.name == format!("refs/tags/{name}"))
+        {
             absent.push(name.clone());
         }
     }
@@ -167,7 +176,12 @@ fn look_up(repo: &Repository, prefix: &str) -> Result<Vec<Oid>> {
 }
 
 /// Of several commits, those that the pin's own branch or tag leads to.
-fn narrowed(repo: &Repository, commits: &[Oid], pin: &SourcePin, shown: &[Advertised]) -> Result<Vec<Oid>> {
+fn narrowed(
+    repo: &Repository,
+    commits: &[Oid],
+    pin: &SourcePin,
+    shown: &[Advertised],
+) -> Result<Vec<Oid>> {
     let tips: Vec<Oid> = shown
         .iter()
         .filter(|one| pin.refs.iter().any(|name| short_name(&one.name) == name))
@@ -199,7 +213,12 @@ fn ambiguous(pin: &SourcePin, commits: &[Oid]) -> anyhow::Error {
 /// Which of a pin's names are tags. `versions.txt` holds one branch, or all tags at the commit (lib-builder `build.sh`:
 /// `git symbolic-ref --short HEAD || git tag --points-at HEAD`); a single name that the server lost was a branch.
 fn tags(refs: &[String], commit: Oid, shown: &[Advertised]) -> Vec<Tag> {
-    let at = |full: String| shown.iter().find(|one| one.name == full).map(|one| one.commit);
+    let at = |full: String| {
+        shown
+            .iter()
+            .find(|one| one.name == full)
+            .map(|one| one.commit)
+    };
     let tag = |name: &String| Tag {
         name: name.clone(),
         agrees: at(format!("refs/tags/{name}")) == Some(commit),
@@ -285,7 +304,10 @@ mod tests {
         ] {
             let refs: Vec<_> = refs.iter().map(|&name| name.to_owned()).collect();
             let found = tags(&refs, id(commit), &shown);
-            let found: Vec<_> = found.iter().map(|tag| (tag.name.as_str(), tag.agrees)).collect();
+            let found: Vec<_> = found
+                .iter()
+                .map(|tag| (tag.name.as_str(), tag.agrees))
+                .collect();
             assert_eq!(found, expected, "{refs:?} {commit}");
         }
     }

@@ -20,8 +20,13 @@ pub(super) fn explain(error: anyhow::Error, folder: &Path) -> anyhow::Error {
 
 fn is_full(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        let kind = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-        if matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) {
+        let kind = cause
+            .downcast_ref::<std::io::Error>()
+            .map(std::io::Error::kind);
+        if matches!(
+            kind,
+            Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+        ) {
             return true;
         }
         // libgit2 and git tell it in words: those of the C library, and of Windows (ERROR_DISK_FULL).
@@ -49,7 +54,10 @@ mod tests {
             anyhow::anyhow!("There is not enough space on the disk."),
         ];
         for cause in causes {
-            let text = format!("{:#}", explain(cause.context("fetching esp-idf"), dir.path()));
+            let text = format!(
+                "{:#}",
+                explain(cause.context("fetching esp-idf"), dir.path())
+            );
             assert!(
                 text.contains(&dir.path().display().to_string()) && text.contains("MB free"),
                 "{text}"

@@ -85,13 +85,26 @@ impl Stock<'_> {
         if let Some(commit) = self.known(mirror, pin) {
             return Ok(commit);
         }
-        let meaning = resolve::resolve(self.fetcher, &from, pin, mirror, report).with_context(context)?;
+        let meaning =
+            resolve::resolve(self.fetcher, &from, pin, mirror, report).with_context(context)?;
         let commit = meaning.commit;
-        let (agreeing, others): (Vec<_>, Vec<_>) = meaning.tags.into_iter().partition(|tag| tag.agrees);
+        let (agreeing, others): (Vec<_>, Vec<_>) =
+            meaning.tags.into_iter().partition(|tag| tag.agrees);
         let tags: Vec<String> = agreeing.into_iter().map(|tag| tag.name).collect();
-        self.bring(&from, &Want { commit, tags: &tags }, mirror, report)
-            .with_context(context)?;
-        for name in tags.into_iter().chain(others.into_iter().map(|tag| tag.name)) {
+        self.bring(
+            &from,
+            &Want {
+                commit,
+                tags: &tags,
+            },
+            mirror,
+            report,
+        )
+        .with_context(context)?;
+        for name in tags
+            .into_iter()
+            .chain(others.into_iter().map(|tag| tag.name))
+        {
             if mirror.tag(commit, &name).is_none() {
                 report(Event::Warning(&format!(
                     "{}: the tag {name} is not at {commit} in {from}; the commit is used, with a tag of that name at it",
@@ -105,8 +118,19 @@ impl Stock<'_> {
     }
 
     /// Brings a commit into the mirror and proves it whole. The mirror's lock is held.
-    fn bring(&self, from: &Address, want: &Want<'_>, mirror: &Mirror, report: Report<'_>) -> Result<()> {
-        if mirror.has(want.commit) && want.tags.iter().all(|tag| mirror.tag(want.commit, tag).is_some()) {
+    fn bring(
+        &self,
+        from: &Address,
+        want: &Want<'_>,
+        mirror: &Mirror,
+        report: Report<'_>,
+    ) -> Result<()> {
+        if mirror.has(want.commit)
+            && want
+                .tags
+                .iter()
+                .all(|tag| mirror.tag(want.commit, tag).is_some())
+        {
             return Ok(());
         }
         if let Brought::Refused(words) = self.fetcher.bring(from, want, &mirror.repo, report)? {
@@ -151,8 +175,13 @@ impl Stock<'_> {
         report(Event::Note(&format!(
             "{from} gives no commits by their ids: all of it is fetched, which takes longer"
         )));
-        self.fetcher
-            .history(from, &Reach::Everything, true, mirror.scratch("whole")?, report)
+        self.fetcher.history(
+            from,
+            &Reach::Everything,
+            true,
+            mirror.scratch("whole")?,
+            report,
+        )
     }
 
     /// The text for a `version.txt`, where the work tree alone cannot tell its version.
@@ -168,7 +197,8 @@ impl Stock<'_> {
         if !known.described {
             return Ok(None);
         }
-        let told_by = |(name, object): &(String, Oid)| version::answers(&mirror.repo, name, *object);
+        let told_by =
+            |(name, object): &(String, Oid)| version::answers(&mirror.repo, name, *object);
         if matches!(head, Head::Detached(tags) if tags.iter().any(told_by)) {
             return Ok(None);
         }
@@ -235,7 +265,9 @@ impl Stock<'_> {
             return Ok(Vec::new());
         }
         if depth > DEEPEST {
-            bail!("submodules are nested more than {DEEPEST} deep at {url}; do they contain each other?");
+            bail!(
+                "submodules are nested more than {DEEPEST} deep at {url}; do they contain each other?"
+            );
         }
         let bring = |one: &Recorded| {
             self.submodule(url, one, depth, report)
@@ -257,7 +289,9 @@ impl Stock<'_> {
             });
             result
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(AT_A_TIME).build()?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(AT_A_TIME)
+            .build()?;
         super::all(pool.install(|| recorded.par_iter().map(counted).collect()))
     }
 
@@ -283,8 +317,13 @@ impl Stock<'_> {
                 commit: recorded.commit,
                 tags: &[],
             };
-            self.bring(&from, &want, &mirror, &quiet)
-                .with_context(|| format!("fetching {} from {}", recorded.commit, described(&url, &from)))?;
+            self.bring(&from, &want, &mirror, &quiet).with_context(|| {
+                format!(
+                    "fetching {} from {}",
+                    recorded.commit,
+                    described(&url, &from)
+                )
+            })?;
         }
         Ok(Submodule {
             name: recorded.name.clone(),

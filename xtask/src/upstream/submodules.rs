@@ -94,7 +94,9 @@ fn parse(text: &[u8]) -> Result<HashMap<String, (String, String)>> {
     for (name, fields) in fields {
         if let (Some(path), Some(url)) = fields {
             if !is_inside(&path) {
-                bail!("submodule `{name}` has the path `{path}`, which leads out of its repository");
+                bail!(
+                    "submodule `{name}` has the path `{path}`, which leads out of its repository"
+                );
             }
             found.insert(path, (name, url));
         }
@@ -104,8 +106,7 @@ fn parse(text: &[u8]) -> Result<HashMap<String, (String, String)>> {
 
 /// Whether a path stays below the root and does not touch a `.git` folder.
 fn is_inside(path: &str) -> bool {
-    let plain =
-        |component| matches!(component, Component::Normal(name) if !name.eq_ignore_ascii_case(".git"));
+    let plain = |component| matches!(component, Component::Normal(name) if !name.eq_ignore_ascii_case(".git"));
     !path.is_empty() && std::path::Path::new(path).components().all(plain)
 }
 

@@ -10,7 +10,11 @@ const PATTERN: &str = "v*.*";
 const DIGITS: u32 = 10;
 
 /// What `git describe --match=v*.*` prints for `commit`; `None` where no such tag is in its history.
-pub(super) fn describe(history: &Repository, commit: Oid, digits: Option<usize>) -> Result<Option<String>> {
+pub(super) fn describe(
+    history: &Repository,
+    commit: Oid,
+    digits: Option<usize>,
+) -> Result<Option<String>> {
     let mut options = DescribeOptions::new();
     options.pattern(PATTERN);
     let object = history.find_object(commit, None)?;

@@ -72,7 +72,12 @@ impl Holding {
 
 /// Makes `at` the work tree of `holding`, submodules included: every tracked file has the commit's content afterwards,
 /// files that git does not track stay.
-pub(super) fn lay_out(work: &WorkDir, holding: &Holding, at: &Path, report: Report<'_>) -> Result<()> {
+pub(super) fn lay_out(
+    work: &WorkDir,
+    holding: &Holding,
+    at: &Path,
+    report: Report<'_>,
+) -> Result<()> {
     let record = at.join(".git").join(RECORD);
     let complete = fs::read_to_string(&record).is_ok_and(|text| text == holding.commit.to_string());
     let kept = complete && renew(work, holding, at, report).is_ok();

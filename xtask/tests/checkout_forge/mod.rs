@@ -45,7 +45,8 @@ impl Forge {
         commit(&deep, "master", &[("deep.c", Node::File(b"int later;\n"))]);
 
         let lwip = repo("espressif/esp-lwip");
-        let modules = b"[submodule \"inner/deep\"]\n\tpath = inner/deep\n\turl = ../../pellepl/deep.git\n";
+        let modules =
+            b"[submodule \"inner/deep\"]\n\tpath = inner/deep\n\turl = ../../pellepl/deep.git\n";
         let lwip_pin = commit(
             &lwip,
             "2.1.3-esp",
@@ -55,7 +56,11 @@ impl Forge {
                 ("lwip.c", Node::File(b"int lwip;\n")),
             ],
         );
-        commit(&lwip, "2.1.3-esp", &[("lwip.c", Node::File(b"int later;\n"))]);
+        commit(
+            &lwip,
+            "2.1.3-esp",
+            &[("lwip.c", Node::File(b"int later;\n"))],
+        );
 
         let idf = repo("espressif/esp-idf");
         let modules = b"[submodule \"components/lwip/lwip\"]\n\tpath = components/lwip/lwip\n\turl = ../../espressif/esp-lwip.git\n";
@@ -113,8 +118,16 @@ impl Forge {
             &[("Arduino.h", Node::File(b"// later\n"))],
         );
         let tinyusb = repo("hathach/tinyusb");
-        let tinyusb_pin = commit(&tinyusb, "master", &[("src/tusb.c", Node::File(b"// pinned\n"))]);
-        commit(&tinyusb, "master", &[("src/tusb.c", Node::File(b"// later\n"))]);
+        let tinyusb_pin = commit(
+            &tinyusb,
+            "master",
+            &[("src/tusb.c", Node::File(b"// pinned\n"))],
+        );
+        commit(
+            &tinyusb,
+            "master",
+            &[("src/tusb.c", Node::File(b"// later\n"))],
+        );
 
         Self {
             dir,
@@ -163,7 +176,10 @@ impl Forge {
     /// Moves the forge away, so that nothing can be fetched from it; back again when called with `true`.
     pub(crate) fn reachable(&self, yes: bool) {
         for owner in ["espressif", "hathach", "pellepl"] {
-            let (here, away) = (self.path().join(owner), self.path().join(format!("{owner}.away")));
+            let (here, away) = (
+                self.path().join(owner),
+                self.path().join(format!("{owner}.away")),
+            );
             let (from, to) = if yes { (away, here) } else { (here, away) };
             std::fs::rename(from, to).expect("renaming a folder of the forge");
         }
@@ -274,8 +290,12 @@ pub(crate) fn twins(repo: &Repository) -> (Oid, Oid) {
         let id = Oid::hash_object(git2::ObjectType::Commit, &text).expect("an id");
         if let Some(other) = seen.insert(id.to_string()[..4].to_owned(), text.to_vec()) {
             let odb = repo.odb().expect("the objects");
-            let first = odb.write(git2::ObjectType::Commit, &other).expect("a commit");
-            let second = odb.write(git2::ObjectType::Commit, &text).expect("a commit");
+            let first = odb
+                .write(git2::ObjectType::Commit, &other)
+                .expect("a commit");
+            let second = odb
+                .write(git2::ObjectType::Commit, &text)
+                .expect("a commit");
             for (number, id) in [first, second].into_iter().enumerate() {
                 repo.reference(&format!("refs/heads/twin-{number}"), id, true, "twin")
                     .expect("a branch");

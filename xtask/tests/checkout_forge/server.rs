@@ -38,9 +38,13 @@ impl Http {
         which::which("git").ok()?;
         let server = Arc::new(Server::http("127.0.0.1:0").expect("a port"));
         let url = format!("http://{}/", server.server_addr());
-        let (served, cut) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (served, cut) = (
+            Arc::new(AtomicUsize::new(0)),
+            Arc::new(AtomicBool::new(false)),
+        );
         let thread = {
-            let (server, served, cut, root) = (server.clone(), served.clone(), cut.clone(), root.to_owned());
+            let (server, served, cut, root) =
+                (server.clone(), served.clone(), cut.clone(), root.to_owned());
             std::thread::spawn(move || {
                 for request in server.incoming_requests() {
                     served.fetch_add(1, Ordering::SeqCst);
@@ -79,7 +83,8 @@ impl Drop for Http {
 
 fn answer(mut request: Request, root: &Path, abilities: Abilities, cut: bool) {
     if abilities.locked {
-        let ask = Header::from_bytes("WWW-Authenticate", "Basic realm=\"forge\"").expect("a header");
+        let ask =
+            Header::from_bytes("WWW-Authenticate", "Basic realm=\"forge\"").expect("a header");
         let _ = request.respond(
             Response::from_string("locked")
                 .with_status_code(401)

@@ -55,7 +55,10 @@ fn the_quick_build_gives_what_the_full_one_gives() {
     let full = world.dir.path().join("full");
     world.write_tree(&full, &PATCHED, &Otherwise::default());
     let (quick, full) = (content(&built.tree), content(&full));
-    assert_eq!(quick.keys().collect::<Vec<_>>(), full.keys().collect::<Vec<_>>());
+    assert_eq!(
+        quick.keys().collect::<Vec<_>>(),
+        full.keys().collect::<Vec<_>>()
+    );
     let mut changed = BTreeSet::new();
     for (path, bytes) in &quick {
         if before[path] != *bytes {
@@ -69,7 +72,11 @@ fn the_quick_build_gives_what_the_full_one_gives() {
         assert_eq!(ours.len(), theirs.len());
         for ((name, ours), (other, theirs)) in ours.iter().zip(&theirs) {
             assert_eq!(name, other, "{path}: order and names stay");
-            assert_eq!(compare::objects(theirs, ours).unwrap(), None, "{path} {name}");
+            assert_eq!(
+                compare::objects(theirs, ours).unwrap(),
+                None,
+                "{path} {name}"
+            );
         }
     }
     let expected = VARIANTS
@@ -118,12 +125,17 @@ fn the_quick_build_gives_what_the_full_one_gives() {
 #[test]
 fn two_machines_get_the_same_bytes_debug_information_included() {
     const TEST: &str = "two_machines_get_the_same_bytes_debug_information_included";
-    let Some(world) = World::new(TEST) else { return };
+    let Some(world) = World::new(TEST) else {
+        return;
+    };
     let one = content(&world.build("work").0.unwrap().tree);
     // Another user: other folders for the Arduino data and for the work.
     let moved = world.dir.path().join("elsewhere");
     fs::rename(&world.data, &moved).unwrap();
-    let other = World { data: moved, ..world };
+    let other = World {
+        data: moved,
+        ..world
+    };
     let (built, told) = other.build("a work folder that has a longer name");
     assert!(content(&built.unwrap().tree) == one, "{told:?}");
 }
@@ -134,7 +146,10 @@ fn a_stock_archive_built_with_another_flag_is_caught() {
         flags: vec!["-O1"],
         ..Otherwise::default()
     };
-    let Some(mut world) = World::made("a_stock_archive_built_with_another_flag_is_caught", &otherwise) else {
+    let Some(mut world) = World::made(
+        "a_stock_archive_built_with_another_flag_is_caught",
+        &otherwise,
+    ) else {
         return;
     };
     refusal(
@@ -151,8 +166,14 @@ fn a_stock_archive_built_with_another_flag_is_caught() {
     let (built, told) = world.build("work");
     let built = built.unwrap();
     assert_eq!(built.patch_set.suffix, "xip-ecc-unproven");
-    assert!(matches!(built.build, BuildRecord::Quick { proven: false, .. }));
-    assert!(told.iter().any(|line| line.contains("6 of 14 stock objects")));
+    assert!(matches!(
+        built.build,
+        BuildRecord::Quick { proven: false, .. }
+    ));
+    assert!(
+        told.iter()
+            .any(|line| line.contains("6 of 14 stock objects"))
+    );
 }
 
 #[test]
@@ -196,7 +217,8 @@ fn another_compiler_is_named() {
 
 #[test]
 fn a_missing_private_header_says_where_its_folder_belongs() {
-    let Some(mut world) = World::new("a_missing_private_header_says_where_its_folder_belongs") else {
+    let Some(mut world) = World::new("a_missing_private_header_says_where_its_folder_belongs")
+    else {
         return;
     };
     let recipe = world.set.quick.take().unwrap();
@@ -251,7 +273,11 @@ fn libraries_that_are_not_stock_are_refused() {
         1,
     );
     fs::write(stock.join("libs-manifest.json"), "{}").unwrap();
-    refusal(&world, &["is no stock tree", "libs-manifest.json", "--stock"], 1);
+    refusal(
+        &world,
+        &["is no stock tree", "libs-manifest.json", "--stock"],
+        1,
+    );
     fs::remove_dir_all(&stock).unwrap();
     refusal(&world, &["core 3.3.12 are not installed", "--stock"], 2);
 }
@@ -265,7 +291,11 @@ fn what_the_recipe_does_not_fit_is_refused() {
     world.set.quick = Some(recipe.replace("=5.5.5", "=5.5.4"));
     refusal(
         &world,
-        &["is for ESP-IDF =5.5.4", "built with 5.5.5", "without --quick"],
+        &[
+            "is for ESP-IDF =5.5.4",
+            "built with 5.5.5",
+            "without --quick",
+        ],
         2,
     );
     world.set.quick = Some(recipe.replace("*_opi", "opi_qspi"));
@@ -279,7 +309,9 @@ fn what_the_recipe_does_not_fit_is_refused() {
 #[test]
 fn a_read_only_tree_and_a_zip_of_it_give_the_same() {
     const TEST: &str = "a_read_only_tree_and_a_zip_of_it_give_the_same";
-    let Some(world) = World::new(TEST) else { return };
+    let Some(world) = World::new(TEST) else {
+        return;
+    };
     let expected = content(&world.build("work").0.unwrap().tree);
 
     let zip = world.dir.path().join("esp32s3-libs-3.3.12.zip");
@@ -324,8 +356,11 @@ fn set_writable(root: &Path, on: bool) {
 fn zip_tree(tree: &Path, root: &str, to: &Path) {
     let mut zip = zip::ZipWriter::new(fs::File::create(to).unwrap());
     for (path, bytes) in content(tree) {
-        zip.start_file(format!("{root}/{path}"), zip::write::SimpleFileOptions::default())
-            .unwrap();
+        zip.start_file(
+            format!("{root}/{path}"),
+            zip::write::SimpleFileOptions::default(),
+        )
+        .unwrap();
         std::io::Write::write_all(&mut zip, &bytes).unwrap();
     }
     zip.finish().unwrap();
@@ -370,17 +405,26 @@ fn compare_tells_the_same_code_from_another_one() {
         let (code, value, text) = compared(&quick, other);
         assert_eq!((code, value["same"].as_bool()), (0, Some(true)), "{text}");
         assert_eq!(
-            value["folders"]["qio_opi"]["same_code"].as_array().unwrap().len(),
+            value["folders"]["qio_opi"]["same_code"]
+                .as_array()
+                .unwrap()
+                .len(),
             3
         );
         assert_eq!(value["folders"]["qio_qspi"]["same_bytes"], 5);
-        assert!(text.contains("code, data and all other files agree"), "{text}");
+        assert!(
+            text.contains("code, data and all other files agree"),
+            "{text}"
+        );
     }
 
     let (code, value, text) = compared(&world.stock(), &quick);
     assert_eq!((code, value["same"].as_bool()), (3, Some(false)));
     assert_eq!(
-        value["folders"]["opi_opi"]["members"].as_array().unwrap().len(),
+        value["folders"]["opi_opi"]["members"]
+            .as_array()
+            .unwrap()
+            .len(),
         7
     );
     assert!(
@@ -388,7 +432,8 @@ fn compare_tells_the_same_code_from_another_one() {
         "{text}"
     );
     assert!(
-        text.contains("opi_opi/include/sdkconfig.h: the bytes differ") && text.contains("are not the same")
+        text.contains("opi_opi/include/sdkconfig.h: the bytes differ")
+            && text.contains("are not the same")
     );
 
     fs::remove_file(full.join("sdkconfig")).unwrap();

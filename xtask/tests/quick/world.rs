@@ -48,18 +48,23 @@ const INLINE: [&str; 3] = [
     "-fno-inline-small-functions",
     "-fno-inline-functions-called-once",
 ];
-const C_FLAGS: &str =
-    "-mlongcalls -ffunction-sections -fdata-sections -gdwarf-4 -ggdb -fstack-protector -std=gnu17 -MMD -c";
+const C_FLAGS: &str = "-mlongcalls -ffunction-sections -fdata-sections -gdwarf-4 -ggdb -fstack-protector -std=gnu17 -MMD -c";
 const DEFINES: &str = r#"-DESP_PLATFORM -DIDF_VER=\"v5.5.5\" -D_GNU_SOURCE"#;
 /// Public include folders, in the order of the tree's `flags/includes`.
 const PUBLIC: [&str; 2] = ["esp_psram/include", "spi_flash/include"];
 pub(crate) const VARIANTS: [&str; 3] = ["qio_qspi", "qio_opi", "opi_opi"];
 
 /// The host's compiler, which does not know the one flag that every Xtensa tree has.
-const STAND_IN: &str = r#"case $1 in @*) sed -i '/^"-mlongcalls"$/d' "${1#@}" ;; esac; exec cc "$@""#;
+const STAND_IN: &str =
+    r#"case $1 in @*) sed -i '/^"-mlongcalls"$/d' "${1#@}" ;; esac; exec cc "$@""#;
 
 /// The lines that the patch set leads to in an octal variant.
-pub(crate) const PATCHED: [&str; 4] = ["XIP_FROM_PSRAM", "FETCH_INSTRUCTIONS", "RODATA", "ECC_ENABLE"];
+pub(crate) const PATCHED: [&str; 4] = [
+    "XIP_FROM_PSRAM",
+    "FETCH_INSTRUCTIONS",
+    "RODATA",
+    "ECC_ENABLE",
+];
 
 pub(crate) struct World {
     pub(crate) dir: tempfile::TempDir,
@@ -99,7 +104,10 @@ impl World {
                 return None;
             }
         }
-        let dir = tempfile::Builder::new().prefix("quick é ").tempdir().unwrap();
+        let dir = tempfile::Builder::new()
+            .prefix("quick é ")
+            .tempdir()
+            .unwrap();
         let idf = dir.path().join("build machine/esp-idf");
         let data = dir.path().join("Arduino 15 ü");
         let mut world = Self {
@@ -135,7 +143,10 @@ impl World {
             "spi_flash/include/esp_flash.h",
             "#pragma once\n#define FLASH_PAGE 4096\n",
         );
-        write("spi_flash/include/spi_flash/spi_flash_defs.h", "#pragma once\n");
+        write(
+            "spi_flash/include/spi_flash/spi_flash_defs.h",
+            "#pragma once\n",
+        );
         write(
             "esp_system/port/include/esp_clk_internal.h",
             "#pragma once\n#define CLOCK 240\n",
@@ -166,12 +177,19 @@ impl World {
         let repository = git2::Repository::init(&self.idf).unwrap();
         let mut config = repository.config().unwrap();
         config.set_bool("uploadpack.allowFilter", true).unwrap();
-        config.set_bool("uploadpack.allowAnySHA1InWant", true).unwrap();
+        config
+            .set_bool("uploadpack.allowAnySHA1InWant", true)
+            .unwrap();
         let mut index = repository.index().unwrap();
-        index.add_all(["*"], git2::IndexAddOption::DEFAULT, None).unwrap();
+        index
+            .add_all(["*"], git2::IndexAddOption::DEFAULT, None)
+            .unwrap();
         let tree = repository.find_tree(index.write_tree().unwrap()).unwrap();
         let who = git2::Signature::now("Test", "test@example.org").unwrap();
-        let parent = repository.head().ok().map(|head| head.peel_to_commit().unwrap());
+        let parent = repository
+            .head()
+            .ok()
+            .map(|head| head.peel_to_commit().unwrap());
         let id = repository.commit(
             Some("HEAD"),
             &who,
@@ -236,8 +254,15 @@ impl World {
         tree("sdkconfig", "CONFIG_SPIRAM=y\n");
         tree("versions.txt", &self.versions(&self.commit));
         for variant in VARIANTS {
-            let on = if variant.ends_with("_opi") { symbols } else { &[] };
-            tree(&format!("{variant}/include/sdkconfig.h"), &sdkconfig(variant, on));
+            let on = if variant.ends_with("_opi") {
+                symbols
+            } else {
+                &[]
+            };
+            tree(
+                &format!("{variant}/include/sdkconfig.h"),
+                &sdkconfig(variant, on),
+            );
             tree(&format!("{variant}/sections.ld"), "SECTIONS {}\n");
             self.write_archives(root, variant, otherwise);
         }
@@ -274,7 +299,9 @@ impl World {
             };
             let private = format!(
                 "-I{}",
-                self.idf.join("components/esp_system/port/include").display()
+                self.idf
+                    .join("components/esp_system/port/include")
+                    .display()
             );
             if archive == "libesp_system.a" {
                 own.push(&private);
@@ -299,7 +326,10 @@ impl World {
         for (name, members) in archives {
             let (sh, archive) = (Shell::new().unwrap(), root.join(variant).join(name));
             _ = fs::remove_file(&archive);
-            cmd!(sh, "ar qcD {archive} {members...}").quiet().run().unwrap();
+            cmd!(sh, "ar qcD {archive} {members...}")
+                .quiet()
+                .run()
+                .unwrap();
         }
     }
 
@@ -313,7 +343,10 @@ impl World {
         arguments.push("-Os".into());
         arguments.extend(own.iter().map(|flag| (*flag).to_owned()));
         arguments.push(format!("-fmacro-prefix-map={idf}=/IDF"));
-        arguments.push(format!("-I{}", root.join(variant).join("include").display()));
+        arguments.push(format!(
+            "-I{}",
+            root.join(variant).join("include").display()
+        ));
         arguments.extend(PUBLIC.map(|folder| format!("-I{idf}/components/{folder}")));
         cmd!(sh, "cc {arguments...} {source} -o {object}")
             .quiet()
@@ -391,7 +424,11 @@ pub(crate) fn sdkconfig(variant: &str, symbols: &[&str]) -> String {
         "/* Automatically generated file */\n#pragma once\n#define CONFIG_SPIRAM 1\n#define CONFIG_SPIRAM_MODE_{} 1\n\
          #define CONFIG_SPIRAM_CS_IO 26\n{}{}{}#define CONFIG_SPIRAM_SPEED_80M 1\n#define CONFIG_SPIRAM_SPEED 80\n{}\
          #define CONFIG_ARDUINO_IDF_BRANCH \"v5.5.5\"\n",
-        if variant.ends_with("_opi") { "OCT" } else { "QUAD" },
+        if variant.ends_with("_opi") {
+            "OCT"
+        } else {
+            "QUAD"
+        },
         line("XIP_FROM_PSRAM"),
         line("FETCH_INSTRUCTIONS"),
         line("RODATA"),

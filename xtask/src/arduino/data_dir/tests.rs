@@ -45,7 +45,12 @@ impl Machine {
             },
         };
         let found = locate(explicit.map(Path::new), &surroundings)?;
-        Ok(found.map(|dir| (dir.path.to_str().unwrap().to_owned(), dir.found_by.to_string())))
+        Ok(found.map(|dir| {
+            (
+                dir.path.to_str().unwrap().to_owned(),
+                dir.found_by.to_string(),
+            )
+        }))
     }
 
     fn found(&self) -> (String, String) {
@@ -64,7 +69,10 @@ fn each_system_has_its_default() {
     for (machine, path) in [
         (machine(Os::Linux, "/home/ann"), "/home/ann/.arduino15"),
         (machine(Os::Linux, "/"), "/.arduino15"),
-        (machine(Os::MacOs, "/Users/ann"), "/Users/ann/Library/Arduino15"),
+        (
+            machine(Os::MacOs, "/Users/ann"),
+            "/Users/ann/Library/Arduino15",
+        ),
         (
             machine(Os::Windows, WINDOWS),
             "C:\\Users\\Ann\\AppData\\Local\\Arduino15",
@@ -98,7 +106,8 @@ fn flag_then_variables_then_files() {
         .variable("ARDUINO_DIRECTORIES_DATA", "")
         .variable("ARDUINO_DATA_DIR", "/old");
     assert_eq!(old.found(), pair("/old", "by ARDUINO_DATA_DIR"));
-    let by_file = machine(Os::Linux, "/home/ann").file(config, "directories:\n  data: /configured\n");
+    let by_file =
+        machine(Os::Linux, "/home/ann").file(config, "directories:\n  data: /configured\n");
     assert_eq!(
         by_file.found(),
         pair("/configured", &format!("by directories.data in {config}"))
@@ -143,7 +152,8 @@ fn a_file_that_says_nothing_leaves_the_default() {
         "directories:\n  data: \"\"\n",
         "---\nx: 1\n",
     ] {
-        let machine = machine(Os::Linux, "/home/ann").file("/home/ann/.arduino15/arduino-cli.yaml", text);
+        let machine =
+            machine(Os::Linux, "/home/ann").file("/home/ann/.arduino15/arduino-cli.yaml", text);
         assert_eq!(
             machine.found(),
             pair("/home/ann/.arduino15", "the default"),

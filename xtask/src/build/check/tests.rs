@@ -23,8 +23,19 @@ impl Setup {
         let dir = tempfile::tempdir().unwrap();
         let chip = "esp32s3".parse().unwrap();
         write(dir.path(), "builder/configs/builds.json", BUILDS);
-        for layer in ["common", "esp32s3", "debug_default", "qio", "80m", "qio_ram"] {
-            write(dir.path(), &format!("builder/configs/defconfig.{layer}"), "");
+        for layer in [
+            "common",
+            "esp32s3",
+            "debug_default",
+            "qio",
+            "80m",
+            "qio_ram",
+        ] {
+            write(
+                dir.path(),
+                &format!("builder/configs/defconfig.{layer}"),
+                "",
+            );
         }
         write(
             dir.path(),
@@ -181,8 +192,9 @@ fn a_value_that_did_not_come_is_told_with_its_reason() {
     setup.put("qio_opi/include/sdkconfig.h", config);
     let error = setup.error();
     assert!(
-        error
-            .starts_with("qio_opi: CONFIG_SPIRAM_ECC_ENABLE is n, expected y: configs/defconfig.opi_ram:4 `"),
+        error.starts_with(
+            "qio_opi: CONFIG_SPIRAM_ECC_ENABLE is n, expected y: configs/defconfig.opi_ram:4 `"
+        ),
         "{error}"
     );
     assert!(error.contains("Kconfig dropped it"), "{error}");
@@ -190,14 +202,25 @@ fn a_value_that_did_not_come_is_told_with_its_reason() {
     // A later line of the same file takes it back.
     let builder = setup.dir.path().join("builder/configs/defconfig.opi_ram");
     let text = fs::read_to_string(&builder).unwrap();
-    fs::write(&builder, format!("{text}# CONFIG_SPIRAM_ECC_ENABLE is not set\n")).unwrap();
+    fs::write(
+        &builder,
+        format!("{text}# CONFIG_SPIRAM_ECC_ENABLE is not set\n"),
+    )
+    .unwrap();
     assert!(setup.error().ends_with(
         "the line that wins is configs/defconfig.opi_ram:6 `# CONFIG_SPIRAM_ECC_ENABLE is not set`"
     ));
 
-    setup.put("qio_qspi/include/sdkconfig.h", "#define CONFIG_SPIRAM_RODATA 1\n");
+    setup.put(
+        "qio_qspi/include/sdkconfig.h",
+        "#define CONFIG_SPIRAM_RODATA 1\n",
+    );
     let errors = setup.examine().errors;
-    assert!(errors.iter().any(|error| error.contains("qio_qspi: CONFIG_SPIRAM_RODATA is y, expected n: no defconfig line")), "{errors:?}");
+    assert!(
+        errors.iter().any(|error| error
+            .contains("qio_qspi: CONFIG_SPIRAM_RODATA is y, expected n: no defconfig line")),
+        "{errors:?}"
+    );
 
     setup.put("qio_opi/include/sdkconfig.h", "#define CONFIG_CUT");
     assert!(
@@ -225,12 +248,17 @@ fn a_rival_in_the_same_choice_is_named() {
         "builder/configs/defconfig.esp32s3",
         "CONFIG_A1=y\n",
     );
-    write(setup.dir.path(), "builder/configs/defconfig.80m", "CONFIG_A2=y");
+    write(
+        setup.dir.path(),
+        "builder/configs/defconfig.80m",
+        "CONFIG_A2=y",
+    );
     let tree = Tree::open(&setup.dir.path().join("built")).unwrap();
     let errors = examine(&tree, &setup.layout, &set, None).unwrap().errors;
     assert_eq!(errors.len(), 3, "{errors:#?}");
     assert!(
-        errors[0].contains("`dio_*` matches no memory variant of esp32s3; they are qio_opi, qio_qspi"),
+        errors[0]
+            .contains("`dio_*` matches no memory variant of esp32s3; they are qio_opi, qio_qspi"),
         "{errors:?}"
     );
     for error in &errors[1..] {
@@ -309,7 +337,11 @@ fn foreign_paths_and_lost_cpu_flags() {
 fn files_against_stock() {
     let setup = Setup::new();
     for index in 0..20 {
-        write(setup.dir.path(), &format!("stock/include/y/{index:02}.h"), "x");
+        write(
+            setup.dir.path(),
+            &format!("stock/include/y/{index:02}.h"),
+            "x",
+        );
     }
     write(setup.dir.path(), "stock/versions.txt", "x");
     setup.put("dependencies.lock", "x");

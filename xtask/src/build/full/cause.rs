@@ -234,7 +234,9 @@ impl Kind {
 
 /// `file:line` before `: error:`.
 fn source_file(line: &str) -> Option<&str> {
-    let at = line.find(": error: ").or_else(|| line.find(": fatal error: "))?;
+    let at = line
+        .find(": error: ")
+        .or_else(|| line.find(": fatal error: "))?;
     let place = line[..at].trim();
     let numbers = place
         .rsplit(':')

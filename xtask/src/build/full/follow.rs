@@ -49,7 +49,11 @@ impl<'a> Follow<'a> {
 
     /// A line with which build.sh or our job begins something.
     fn mark(&mut self, text: &str) {
-        const BUILDS: [&str; 3] = ["Build IDF-Libs:", "Build BootLoader:", "Build Memory Variant:"];
+        const BUILDS: [&str; 3] = [
+            "Build IDF-Libs:",
+            "Build BootLoader:",
+            "Build Memory Variant:",
+        ];
         const JOB: [&str; 3] = [
             "Install ESP-IDF's tools",
             "Set up ESP-IDF's environment",

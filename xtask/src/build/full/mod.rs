@@ -178,7 +178,10 @@ pub fn run_upstream(plan: &Plan<'_>) -> Result<RawOutput> {
 }
 
 fn layout(plan: &Plan<'_>) -> Result<Layout> {
-    Layout::read(&plan.sources.root.join("configs").join("builds.json"), plan.chip)
+    Layout::read(
+        &plan.sources.root.join("configs").join("builds.json"),
+        plan.chip,
+    )
 }
 
 /// What a build without a container means.
@@ -211,7 +214,9 @@ fn prepare(plan: &Plan<'_>) -> Result<Option<ImageRecord>> {
             container.facts().storage.as_deref(),
         )?;
     }
-    container.image(plan.image, plan.offline, plan.report).map(Some)
+    container
+        .image(plan.image, plan.offline, plan.report)
+        .map(Some)
 }
 
 fn check_space(plan: &Plan<'_>, tools: &Path, storage: Option<&Path>) -> Result<()> {

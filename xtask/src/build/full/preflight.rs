@@ -78,7 +78,10 @@ pub(super) fn check(
 #[cfg(unix)]
 fn is_ours(plan: &Plan<'_>, file: &PathBuf) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
-    let (owner, ours) = (fs::metadata(file)?.uid(), rustix::process::getuid().as_raw());
+    let (owner, ours) = (
+        fs::metadata(file)?.uid(),
+        rustix::process::getuid().as_raw(),
+    );
     if owner != ours {
         bail!(
             "files from {} belong to user {owner}, and not to you ({ours}); see its user mapping (subuid), or use another engine",
@@ -131,7 +134,11 @@ impl Found {
             .filter(|program| is_missing(program.name))
             .map(|program| program.package)
             .collect();
-        let mut names: Vec<String> = self.missing.iter().map(|name| format!("`{name}`")).collect();
+        let mut names: Vec<String> = self
+            .missing
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
         if !self.missing_modules.is_empty() {
             names.push(format!("python3's {}", self.missing_modules.join(" and ")));
             packages.push("python3-venv");
@@ -172,8 +179,7 @@ mod tests {
 
     #[test]
     fn all_that_is_missing_is_one_error() {
-        let text =
-            "program jq no\nprogram ninja no\nprogram cut no\nprogram tr no\nmodule venv no\ntree abc\n";
+        let text = "program jq no\nprogram ninja no\nprogram cut no\nprogram tr no\nmodule venv no\ntree abc\n";
         let found = Found::parse(text).unwrap();
         let error = found.missing(&needs(), "the image `x`", false).unwrap();
         assert!(
@@ -188,7 +194,8 @@ mod tests {
 
     #[test]
     fn nothing_missing_and_what_git_said() {
-        let found = Found::parse("program jq yes\ntree fatal: detected dubious ownership\n").unwrap();
+        let found =
+            Found::parse("program jq yes\ntree fatal: detected dubious ownership\n").unwrap();
         assert_eq!(found.missing(&needs(), "this machine", true), None);
         assert_eq!(found.trees, ["fatal: detected dubious ownership"]);
         assert!(Found::parse("program jq perhaps\n").is_err());

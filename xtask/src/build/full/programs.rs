@@ -68,7 +68,11 @@ const KNOWN: [(&str, &str); 39] = [
 ];
 
 /// Programs that tools/config.sh calls on macOS in place of the system's own.
-const MACOS: [(&str, &str); 3] = [("gawk", "gawk"), ("grealpath", "coreutils"), ("gsed", "gnu-sed")];
+const MACOS: [(&str, &str); 3] = [
+    ("gawk", "gawk"),
+    ("grealpath", "coreutils"),
+    ("gsed", "gnu-sed"),
+];
 
 /// Scripts that build.sh calls only for options that we do not give (`-s` leaves the set-up out; no `-c`, `-d`, `-e`).
 const NOT_CALLED: [&str; 7] = [
@@ -161,7 +165,9 @@ fn interpreter(path: &str, text: &str) -> Option<&'static str> {
     // Upstream has scripts that begin with `#/bin/bash`.
     if first.starts_with('#') && first.contains("bash") {
         Some("bash")
-    } else if path.ends_with(".sh") || (first.starts_with("#!") && first.trim_end().ends_with("/sh")) {
+    } else if path.ends_with(".sh")
+        || (first.starts_with("#!") && first.trim_end().ends_with("/sh"))
+    {
         Some("sh")
     } else {
         None
@@ -212,10 +218,16 @@ mod tests {
             ("esp-idf/install.sh", "#!/usr/bin/env bash\nset -e\n"),
             ("esp-idf/tools/idf_tools.py", ""),
             ("esp-idf/tools/tools.json", "{}"),
-            ("esp-idf/tools/idf.py", "#!/usr/bin/env python\nimport sys\n"),
+            (
+                "esp-idf/tools/idf.py",
+                "#!/usr/bin/env python\nimport sys\n",
+            ),
         ]);
         let linux = needs(dir.path(), false).unwrap();
-        assert_eq!(names(&linux), ["bash", "cmake", "git", "jq", "ninja", "python3"]);
+        assert_eq!(
+            names(&linux),
+            ["bash", "cmake", "git", "jq", "ninja", "python3"]
+        );
         assert_eq!(linux.modules, ["venv", "ensurepip"]);
         assert!(names(&needs(dir.path(), true).unwrap()).contains(&"gsed"));
     }

@@ -66,7 +66,8 @@ impl Reader<'_> {
                         }
                     } else if command && word == "command" {
                         (command, probing) = (false, true);
-                    } else if command && !LEADING.contains(&word.as_str()) && !is_assignment(&word) {
+                    } else if command && !LEADING.contains(&word.as_str()) && !is_assignment(&word)
+                    {
                         self.found.insert(word);
                         command = false;
                     }
@@ -158,7 +159,8 @@ impl Reader<'_> {
         let begin = self.at;
         self.word(None);
         if here {
-            let mark = String::from_utf8_lossy(&self.text[begin..self.at]).replace(['\'', '"', '\\'], "");
+            let mark =
+                String::from_utf8_lossy(&self.text[begin..self.at]).replace(['\'', '"', '\\'], "");
             self.past(&format!("\n{mark}"));
         }
     }

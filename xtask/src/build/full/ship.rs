@@ -12,7 +12,11 @@ const LEFT_OUT: [&str; 2] = ["dependencies.lock", "pioarduino-build.py"];
 /// folder), takes out what is not shipped, and gives every file one of two modes.
 pub(super) fn stage(output: &Path, versions: &Path, staging: &Path) -> Result<()> {
     remove(staging)?;
-    fs::create_dir_all(staging.parent().context("a staging folder needs a parent")?)?;
+    fs::create_dir_all(
+        staging
+            .parent()
+            .context("a staging folder needs a parent")?,
+    )?;
     fs::rename(output, staging)?;
     fs::copy(versions, staging.join("versions.txt"))?;
     for name in LEFT_OUT {
@@ -112,7 +116,10 @@ mod tests {
             names,
             ["b", "b/3", "b/3/bin", "b/3/bin/a.elf", "b/3/versions.txt"]
         );
-        assert_eq!(fs::read_to_string(built.join("bin/a.elf")).unwrap(), "second");
+        assert_eq!(
+            fs::read_to_string(built.join("bin/a.elf")).unwrap(),
+            "second"
+        );
     }
 
     #[cfg(unix)]
@@ -122,10 +129,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for (name, mode) in [("a", 0o600), ("b", 0o700), ("c", 0o664)] {
             fs::write(dir.path().join(name), "").unwrap();
-            fs::set_permissions(dir.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+            fs::set_permissions(dir.path().join(name), std::fs::Permissions::from_mode(mode))
+                .unwrap();
         }
         modes(dir.path()).unwrap();
-        let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o7777;
+        let mode = |name: &str| {
+            fs::metadata(dir.path().join(name))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o7777
+        };
         assert_eq!([mode("a"), mode("b"), mode("c")], [0o644, 0o755, 0o644]);
     }
 }

@@ -27,14 +27,25 @@ impl<'a> Site<'a> {
             .root
             .file_name()
             .context("the work tree's folder has no name")?;
-        let folder = plan.work.root().join("jobs").join(key).join(plan.chip.as_str());
-        let place = image.map_or("host", |image| image.id.rsplit(':').next().unwrap_or_default());
+        let folder = plan
+            .work
+            .root()
+            .join("jobs")
+            .join(key)
+            .join(plan.chip.as_str());
+        let place = image.map_or("host", |image| {
+            image.id.rsplit(':').next().unwrap_or_default()
+        });
         let tools = plan
             .work
             .cache()
             .join("idf-tools")
             .join(place.get(..12).unwrap_or(place));
-        let site = Self { plan, folder, tools };
+        let site = Self {
+            plan,
+            folder,
+            tools,
+        };
         for folder in [
             &site.folder,
             &site.tools,
@@ -167,14 +178,17 @@ impl<'a> Site<'a> {
         if matches!(self.plan.engine, Engine::Host(_)) {
             // Read, never written: proxies and address rewriting still hold.
             for path in user_git_configs() {
-                text += &format!("[include]\n\tpath = {}\n", quote(&path.display().to_string()));
+                text += &format!(
+                    "[include]\n\tpath = {}\n",
+                    quote(&path.display().to_string())
+                );
             }
         }
         text += "[safe]\n";
         for tree in &self.plan.sources.trees {
             let path = below(&self.plan.sources.root, &tree.path);
-            for path in
-                std::iter::once(path.clone()).chain(tree.submodules.iter().map(|sub| below(&path, sub)))
+            for path in std::iter::once(path.clone())
+                .chain(tree.submodules.iter().map(|sub| below(&path, sub)))
             {
                 text += &format!("\tdirectory = {}\n", quote(&self.inside(&path)?));
             }

@@ -154,7 +154,12 @@ mod tests {
         use std::os::unix::process::ExitStatusExt;
         // As wait(2) gives them: a signal in the low byte, an exit status in the next.
         for raw in [9, 137 << 8] {
-            assert!(killed(ExitStatus::from_raw(raw)).unwrap().what.contains("memory"));
+            assert!(
+                killed(ExitStatus::from_raw(raw))
+                    .unwrap()
+                    .what
+                    .contains("memory")
+            );
         }
         assert!(
             [15, 1 << 8]

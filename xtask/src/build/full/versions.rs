@@ -22,7 +22,10 @@ pub(super) fn compare(pins: &Pins, text: &[u8], file: &Path) -> Result<Vec<Strin
                 "{} is at {}, pinned is {}",
                 pin.name, source.commit, pin.commit
             )),
-            None => wrong.push(format!("{} is not named, pinned is {}", pin.name, pin.commit)),
+            None => wrong.push(format!(
+                "{} is not named, pinned is {}",
+                pin.name, pin.commit
+            )),
         }
     }
     let mut warnings = Vec::new();
@@ -70,7 +73,9 @@ mod tests {
         let versions = versions_txt::parse(PINNED.as_bytes(), "pins").unwrap();
         let pins = Pins {
             core: None,
-            origin: Origin::File { path: "pins".into() },
+            origin: Origin::File {
+                path: "pins".into(),
+            },
             sources: versions.sources,
             components: versions.components,
         };

@@ -67,13 +67,15 @@ impl<'a> Archive<'a> {
         for symbol in file.symbols()?.into_iter().flatten() {
             let symbol = symbol.context("reading the symbol index of the archive")?;
             let place = usize::try_from(symbol.offset().0)?;
-            let member = places
-                .get(&place)
-                .with_context(|| format!("the symbol index names offset {place}, where no member begins"))?;
+            let member = places.get(&place).with_context(|| {
+                format!("the symbol index names offset {place}, where no member begins")
+            })?;
             members[*member].symbols.push(symbol.name());
         }
         let index_header = slice(bytes, MAGIC.len(), HEADER)?;
-        let index_size: usize = std::str::from_utf8(&index_header[SIZE_FIELD])?.trim().parse()?;
+        let index_size: usize = std::str::from_utf8(&index_header[SIZE_FIELD])?
+            .trim()
+            .parse()?;
         let names = MAGIC.len() + HEADER + index_size + index_size % 2;
         let first = places.keys().next().copied().unwrap_or(bytes.len());
         Ok(Self {
@@ -119,13 +121,18 @@ impl<'a> Archive<'a> {
         let mut members: Vec<Member<'_>> = self.members.clone();
         for (name, data) in new {
             let stock = self.member(name)?;
-            if index_names(stock.data).with_context(|| format!("the stock member `{name}`"))? != stock.symbols
+            if index_names(stock.data).with_context(|| format!("the stock member `{name}`"))?
+                != stock.symbols
             {
                 bail!("the archive's symbol index does not fit its member `{name}`");
             }
-            for member in members.iter_mut().filter(|member| member.name == stock.name) {
+            for member in members
+                .iter_mut()
+                .filter(|member| member.name == stock.name)
+            {
                 member.data = data;
-                member.symbols = index_names(data).with_context(|| format!("the new member `{name}`"))?;
+                member.symbols =
+                    index_names(data).with_context(|| format!("the new member `{name}`"))?;
             }
         }
         self.assemble(&members)

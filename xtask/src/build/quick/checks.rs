@@ -58,7 +58,11 @@ fn layout(stock: &Tree, chip: &Chip, set: &PatchSet, recipe: &Recipe) -> Result<
             });
         }
     }
-    let archives: BTreeSet<&String> = recipe.sources.iter().map(|source| &source.archive).collect();
+    let archives: BTreeSet<&String> = recipe
+        .sources
+        .iter()
+        .map(|source| &source.archive)
+        .collect();
     Ok(Layout {
         chip: chip.clone(),
         target: chip.to_string(),

@@ -12,7 +12,8 @@ use anyhow::{Context, Result, bail};
 use object::elf;
 use object::read::elf::{ElfFile, FileHeader, SectionHeader, Sym};
 use object::{
-    Object, ObjectComdat, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolIndex,
+    Object, ObjectComdat, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SymbolIndex,
 };
 
 /// The first difference between two objects.
@@ -64,9 +65,16 @@ pub fn compiler(object: &[u8]) -> Result<Option<String>> {
 
 /// Whether a section is debug information, or the compiler's version line.
 fn is_debug(name: &str) -> bool {
-    [".debug", ".zdebug", ".gnu.debug", ".stab", ".comment", ".line"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+    [
+        ".debug",
+        ".zdebug",
+        ".gnu.debug",
+        ".stab",
+        ".comment",
+        ".line",
+    ]
+    .iter()
+    .any(|prefix| name.starts_with(prefix))
 }
 
 /// An object in a form that does not depend on numbering.
@@ -110,12 +118,12 @@ struct Symbol {
 impl Image {
     fn read(bytes: &[u8]) -> Result<Self> {
         match object::FileKind::parse(bytes)? {
-            object::FileKind::Elf32 => {
-                Self::of(&ElfFile::<elf::FileHeader32<object::Endianness>>::parse(bytes)?)
-            }
-            object::FileKind::Elf64 => {
-                Self::of(&ElfFile::<elf::FileHeader64<object::Endianness>>::parse(bytes)?)
-            }
+            object::FileKind::Elf32 => Self::of(
+                &ElfFile::<elf::FileHeader32<object::Endianness>>::parse(bytes)?,
+            ),
+            object::FileKind::Elf64 => Self::of(
+                &ElfFile::<elf::FileHeader64<object::Endianness>>::parse(bytes)?,
+            ),
             other => bail!("not an ELF object but {other:?}"),
         }
     }
@@ -214,7 +222,10 @@ impl Image {
             right: right.to_owned(),
         };
         // Code first: where that differs, unwind tables and the like follow, and tell less.
-        let (code, rest): (Vec<_>, Vec<_>) = self.sections.iter().partition(|(_, section)| section.is_code());
+        let (code, rest): (Vec<_>, Vec<_>) = self
+            .sections
+            .iter()
+            .partition(|(_, section)| section.is_code());
         for (name, left) in code.into_iter().chain(rest) {
             let Some(right) = other.sections.get(name) else {
                 return Some(alone(name, "there", "absent"));
@@ -264,8 +275,8 @@ impl Section {
         }
         let nothing = || "no relocation".to_owned();
         let longest = self.relocations.len().max(other.relocations.len());
-        let number =
-            (0..longest).find(|number| self.relocations.get(*number) != other.relocations.get(*number))?;
+        let number = (0..longest)
+            .find(|number| self.relocations.get(*number) != other.relocations.get(*number))?;
         let (left, right) = (self.relocations.get(number), other.relocations.get(number));
         let offset = left
             .iter()
@@ -378,7 +389,10 @@ fn describe<Elf: FileHeader>(
     let symbol = file.symbol_by_index(index)?;
     let raw = symbol.elf_symbol();
     let endian = file.endian();
-    let home = match symbol.section_index().and_then(|section| names.get(&section.0)) {
+    let home = match symbol
+        .section_index()
+        .and_then(|section| names.get(&section.0))
+    {
         Some(name) => name.to_string(),
         None => format!("{:?}", symbol.section()),
     };

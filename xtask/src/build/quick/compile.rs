@@ -86,8 +86,9 @@ impl TreeFlags {
             .iter()
             .find_map(|define| define.strip_prefix("-DIDF_VER="))
             .context("flags/defines does not say IDF_VER, so the release of ESP-IDF is unknown")?;
-        semver::Version::parse(text.trim_matches('"').trim_start_matches('v'))
-            .with_context(|| format!("flags/defines has IDF_VER={text}, which is no version such as v5.5.5"))
+        semver::Version::parse(text.trim_matches('"').trim_start_matches('v')).with_context(|| {
+            format!("flags/defines has IDF_VER={text}, which is no version such as v5.5.5")
+        })
     }
 }
 

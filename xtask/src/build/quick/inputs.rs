@@ -124,7 +124,13 @@ pub fn compiler(
                     folder.display()
                 ))
             })?,
-        None => installed_tool(&data.join("packages").join(PACKAGER), data, core, tool, report)?,
+        None => installed_tool(
+            &data.join("packages").join(PACKAGER),
+            data,
+            core,
+            tool,
+            report,
+        )?,
     };
     let root = dunce::canonicalize(&root)?;
     let program = root.join("bin").join(&file);
@@ -135,7 +141,10 @@ pub fn compiler(
         );
     }
     let sh = Shell::new()?;
-    let said = cmd!(sh, "{program} --version").quiet().env("LC_ALL", "C").read();
+    let said = cmd!(sh, "{program} --version")
+        .quiet()
+        .env("LC_ALL", "C")
+        .read();
     let said = said.with_context(|| format!("the compiler {} does not run", program.display()))?;
     let version = said.lines().next().unwrap_or_default().trim().to_owned();
     if version.is_empty() {
@@ -226,7 +235,12 @@ struct Dependency {
 }
 
 /// The version of `tool` that the core depends on: from the installed platform's own record, or else the package index.
-fn dependency(packages: &Path, data: &Path, core: &CoreVersion, tool: &str) -> Result<Option<String>> {
+fn dependency(
+    packages: &Path,
+    data: &Path,
+    core: &CoreVersion,
+    tool: &str,
+) -> Result<Option<String>> {
     let record = packages
         .join("hardware")
         .join(PACKAGER)

@@ -117,7 +117,14 @@ pub fn build(plan: &QuickPlan<'_>) -> Result<BuiltLibs> {
     let tree = folder.join("tree");
     stage::lay_out(root, &tree, &replaced.archives)?;
     (plan.report)(Event::Step("check the libraries"));
-    let effective = checks::check(&tree, &plan.stock.tree, plan.chip, plan.set, &recipe, plan.report)?;
+    let effective = checks::check(
+        &tree,
+        &plan.stock.tree,
+        plan.chip,
+        plan.set,
+        &recipe,
+        plan.report,
+    )?;
     Ok(BuiltLibs {
         tree,
         core: plan.core.clone(),
@@ -221,7 +228,9 @@ fn reproduce(
     let findings: Vec<Option<Finding>> = targets
         .par_iter()
         .zip(&jobs)
-        .map(|(target, job)| prove::compare(target, &archives[target.archive.as_str()], &job.object))
+        .map(|(target, job)| {
+            prove::compare(target, &archives[target.archive.as_str()], &job.object)
+        })
         .collect::<Result<_>>()?;
     let findings: Vec<Finding> = findings.into_iter().flatten().collect();
     if findings.is_empty() {

@@ -39,16 +39,25 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {}: ", self.archive, self.member)?;
         match &self.what {
-            What::Compiler { theirs, ours } => write!(f, "compiled by `{theirs}`, here by `{ours}`"),
+            What::Compiler { theirs, ours } => {
+                write!(f, "compiled by `{theirs}`, here by `{ours}`")
+            }
             What::Content(difference) => {
-                write!(f, "{difference} (the release's against the one compiled here)")
+                write!(
+                    f,
+                    "{difference} (the release's against the one compiled here)"
+                )
             }
         }
     }
 }
 
 /// Compares the object at `object`, compiled for `target`, with the release's member in `archive`.
-pub(super) fn compare(target: &Target<'_>, archive: &Archive<'_>, object: &Path) -> Result<Option<Finding>> {
+pub(super) fn compare(
+    target: &Target<'_>,
+    archive: &Archive<'_>,
+    object: &Path,
+) -> Result<Option<Finding>> {
     let ours = fs::read(object)?;
     let theirs = archive.member(&target.source.member)?.data;
     let context = || format!("comparing {} of {}", target.source.member, target.archive);

@@ -167,7 +167,9 @@ impl Recipe {
         for (number, define) in self.defines.iter().enumerate() {
             for (key, text) in [("symbol", &define.symbol), ("after", &define.after)] {
                 if !is_symbol(text) {
-                    bail!("`define[{number}].{key}`: `{text}` is no symbol such as CONFIG_SPIRAM_RODATA");
+                    bail!(
+                        "`define[{number}].{key}`: `{text}` is no symbol such as CONFIG_SPIRAM_RODATA"
+                    );
                 }
             }
             if define.value.trim().is_empty() || define.value.contains(['\r', '\n']) {
@@ -177,7 +179,10 @@ impl Recipe {
                 );
             }
             if !symbols.insert(&define.symbol) {
-                bail!("`define[{number}].symbol`: `{}` is there twice", define.symbol);
+                bail!(
+                    "`define[{number}].symbol`: `{}` is there twice",
+                    define.symbol
+                );
             }
         }
         for (name, component) in &self.components {
@@ -190,7 +195,9 @@ impl Recipe {
         }
         let mut members = BTreeSet::new();
         for (number, source) in self.sources.iter().enumerate() {
-            source.validate().with_context(|| format!("`source[{number}]`"))?;
+            source
+                .validate()
+                .with_context(|| format!("`source[{number}]`"))?;
             if !members.insert((&source.archive, &source.member)) {
                 bail!(
                     "`source[{number}].member`: {} of {} is there twice",
@@ -245,8 +252,9 @@ fn is_symbol(text: &str) -> bool {
 
 /// Relative, with `/` alone, without `.`, `..`, and what else could lead out of the component's folder.
 fn check_path(path: &str) -> Result<()> {
-    let plain =
-        |part: &str| !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '*', '?', '[', '\n']);
+    let plain = |part: &str| {
+        !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '*', '?', '[', '\n'])
+    };
     if path.split('/').all(plain) {
         return Ok(());
     }

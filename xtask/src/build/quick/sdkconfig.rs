@@ -11,13 +11,19 @@ use super::recipe::Define;
 pub fn insert(stock: &str, defines: &[Define]) -> Result<String> {
     let mut lines: Vec<String> = stock.split_inclusive('\n').map(str::to_owned).collect();
     for define in defines {
-        if let Some(line) = lines.iter().find(|line| symbol(line) == Some(&define.symbol)) {
+        if let Some(line) = lines
+            .iter()
+            .find(|line| symbol(line) == Some(&define.symbol))
+        {
             bail!(
                 "it already has `{}`: these libraries are not stock",
                 line.trim_end()
             );
         }
-        let Some(place) = lines.iter().position(|line| symbol(line) == Some(&define.after)) else {
+        let Some(place) = lines
+            .iter()
+            .position(|line| symbol(line) == Some(&define.after))
+        else {
             bail!(
                 "it has no line for {}, after which {} belongs; the recipe does not fit this release",
                 define.after,
@@ -42,7 +48,9 @@ pub fn insert(stock: &str, defines: &[Define]) -> Result<String> {
 
 /// The symbol that a line defines.
 fn symbol(line: &str) -> Option<&str> {
-    line.strip_prefix("#define ")?.split_ascii_whitespace().next()
+    line.strip_prefix("#define ")?
+        .split_ascii_whitespace()
+        .next()
 }
 
 #[cfg(test)]
@@ -82,7 +90,9 @@ mod tests {
             error.contains("`#define CONFIG_B 1`") && error.contains("not stock"),
             "{error}"
         );
-        let error = insert("#define CONFIG_AB 1\n", &add).unwrap_err().to_string();
+        let error = insert("#define CONFIG_AB 1\n", &add)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no line for CONFIG_A,"), "{error}");
     }
 
@@ -100,7 +110,12 @@ mod tests {
         assert_eq!(patched.lines().count(), stock.lines().count() + 4);
         let new: String = patched
             .split_inclusive('\n')
-            .filter(|line| !recipe.defines.iter().any(|d| symbol(line) == Some(&d.symbol)))
+            .filter(|line| {
+                !recipe
+                    .defines
+                    .iter()
+                    .any(|d| symbol(line) == Some(&d.symbol))
+            })
             .collect();
         assert_eq!(new, stock);
     }

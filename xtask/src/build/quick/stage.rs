@@ -35,8 +35,8 @@ pub(super) fn lay_out(stock: &Path, to: &Path, replaced: &BTreeMap<String, Vec<u
         match replaced.get(path) {
             Some(content) => fs::write(&new, content)?,
             None => {
-                let mut from =
-                    std::fs::File::open(on_disk).with_context(|| format!("reading {}", on_disk.display()))?;
+                let mut from = std::fs::File::open(on_disk)
+                    .with_context(|| format!("reading {}", on_disk.display()))?;
                 let mut into = std::fs::File::create_new(&new).with_context(context)?;
                 io::copy(&mut from, &mut into).with_context(context)?;
             }

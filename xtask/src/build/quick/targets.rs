@@ -27,7 +27,11 @@ pub(super) struct Target<'a> {
 /// There are none.
 pub(super) fn variants(tree: &Tree, recipe: &Recipe) -> Result<Vec<String>> {
     let all = tree.memory_variants()?;
-    let covered: Vec<String> = all.iter().filter(|name| recipe.covers(name)).cloned().collect();
+    let covered: Vec<String> = all
+        .iter()
+        .filter(|name| recipe.covers(name))
+        .cloned()
+        .collect();
     if covered.is_empty() {
         bail!(
             "{} has the memory variants {}, of which the recipe changes none",
@@ -67,7 +71,8 @@ pub(super) fn patched_configs<'a>(
     let patched = |variant: &'a String| {
         let path = root.join(config_path(variant));
         let text = sdkconfig::insert(&fs::read_to_string(&path)?, &recipe.defines);
-        let text = text.with_context(|| format!("{} is not what the set is for", path.display()))?;
+        let text =
+            text.with_context(|| format!("{} is not what the set is for", path.display()))?;
         Ok((variant.as_str(), text))
     };
     variants.iter().map(patched).collect()
@@ -77,7 +82,10 @@ pub(super) fn patched_configs<'a>(
 ///
 /// # Errors
 /// One that is not there a variant, but once for all: it cannot be changed for one alone.
-pub(super) fn read_archives(root: &Path, targets: &[Target<'_>]) -> Result<BTreeMap<String, Vec<u8>>> {
+pub(super) fn read_archives(
+    root: &Path,
+    targets: &[Target<'_>],
+) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut bytes = BTreeMap::new();
     for target in targets {
         let path = root.join(&target.archive);

@@ -174,8 +174,12 @@ impl Side {
             return Ok(Self::Folder(Tree::open(path)?.root().to_owned()));
         }
         let bytes: Arc<[u8]> = fs::read(path)?.into();
-        let zip = zip::ZipArchive::new(Cursor::new(bytes))
-            .with_context(|| format!("{} is neither a libraries tree nor a zip of one", path.display()))?;
+        let zip = zip::ZipArchive::new(Cursor::new(bytes)).with_context(|| {
+            format!(
+                "{} is neither a libraries tree nor a zip of one",
+                path.display()
+            )
+        })?;
         let (mut roots, mut files) = (BTreeSet::new(), BTreeMap::new());
         for name in zip.file_names() {
             let name = name?.into_owned();
@@ -197,7 +201,10 @@ impl Side {
     /// Every file but the manifest, relative to the tree, with `/`.
     fn paths(&self) -> Result<BTreeSet<String>> {
         let mut paths: BTreeSet<String> = match self {
-            Self::Folder(root) => files::paths(root)?.into_iter().map(|(path, _)| path).collect(),
+            Self::Folder(root) => files::paths(root)?
+                .into_iter()
+                .map(|(path, _)| path)
+                .collect(),
             Self::Zip { files, .. } => files.keys().cloned().collect(),
         };
         paths.remove(manifest::FILE_NAME);

@@ -46,7 +46,11 @@ fn job<'a>(root: &'a str, tree: &str, cache: &str) -> Job<'a> {
 fn job_on<'a>(os: HostOs) -> Job<'a> {
     match os {
         HostOs::Linux => job("/home/u/xip", "/home/u/xip/trees/k1", "/home/u/xip/cache"),
-        HostOs::Macos => job("/Users/u/xip", "/Users/u/xip/trees/k1", "/Users/u/xip/cache"),
+        HostOs::Macos => job(
+            "/Users/u/xip",
+            "/Users/u/xip/trees/k1",
+            "/Users/u/xip/cache",
+        ),
         HostOs::Windows => job(
             r"\\?\C:\Users\u\xip",
             r"C:\Users\u\xip\trees\k1",

@@ -77,7 +77,11 @@ fn planning_writes_nothing_and_applying_twice_is_once() {
     assert_eq!(
         lines,
         [
-            ("configs/defconfig.opi_ram", 4, "CONFIG_SPIRAM_XIP_FROM_PSRAM=y"),
+            (
+                "configs/defconfig.opi_ram",
+                4,
+                "CONFIG_SPIRAM_XIP_FROM_PSRAM=y"
+            ),
             ("configs/defconfig.opi_ram", 5, "CONFIG_SPIRAM_ECC_ENABLE=y")
         ]
     );
@@ -145,7 +149,8 @@ fn a_line_that_no_build_reads_or_that_wins_nowhere_is_refused() {
     );
     assert_eq!(found.len(), 1);
     assert!(
-        found[0].contains(":2: ") && found[0].contains("configs/defconfig.esp32s3:1 `CONFIG_SPIRAM=y`"),
+        found[0].contains(":2: ")
+            && found[0].contains("configs/defconfig.esp32s3:1 `CONFIG_SPIRAM=y`"),
         "{found:?}"
     );
 }
@@ -153,7 +158,10 @@ fn a_line_that_no_build_reads_or_that_wins_nowhere_is_refused() {
 #[test]
 fn what_only_some_builds_take_back_is_a_warning() {
     let tree = tree();
-    let set = set_of(&[("defconfig.esp32s3", "CONFIG_SPIRAM_MODE_OCT=n\nCONFIG_FREE=y\n")]);
+    let set = set_of(&[(
+        "defconfig.esp32s3",
+        "CONFIG_SPIRAM_MODE_OCT=n\nCONFIG_FREE=y\n",
+    )]);
     set.plan(tree.path(), &chip()).unwrap();
     let warnings = set.warnings(tree.path(), &chip()).unwrap();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
@@ -209,7 +217,11 @@ fn another_chip_is_wrong_usage() {
         .plan(Path::new("nowhere"), &"esp32c3".parse().unwrap())
         .unwrap_err();
     assert_eq!(exit::code(&error), 2);
-    assert!(error.to_string().contains("is for esp32s3, not for esp32c3"));
+    assert!(
+        error
+            .to_string()
+            .contains("is for esp32s3, not for esp32c3")
+    );
 }
 
 /// A permission is kept, which a temporary file alone would not do.
@@ -220,8 +232,14 @@ fn permissions_stay() {
     let tree = tree();
     let path = tree.path().join("configs/defconfig.opi_ram");
     fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
-    find("xip-ecc").unwrap().apply(tree.path(), &chip()).unwrap();
-    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o644);
+    find("xip-ecc")
+        .unwrap()
+        .apply(tree.path(), &chip())
+        .unwrap();
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o644
+    );
 }
 
 /// Every real defconfig file takes a line, and gives it back. `XIP_TEST_CONFIGS` names more `configs` folders (separated as PATH is).
@@ -245,7 +263,10 @@ fn real_files_take_a_line_and_give_it_back() {
                 continue;
             }
             let text = fs::read_to_string(&path).unwrap();
-            let set = set_of(&[("defconfig.x", "CONFIG_XIP_TEST=y\n# CONFIG_XIP_OFF is not set\n")]);
+            let set = set_of(&[(
+                "defconfig.x",
+                "CONFIG_XIP_TEST=y\n# CONFIG_XIP_OFF is not set\n",
+            )]);
             let wish = super::Wish {
                 set: "my-set",
                 lines: &set.files["defconfig.x"],

@@ -20,7 +20,12 @@ fn set_lines(text: &str) -> Vec<SetLine> {
         .collect()
 }
 
-fn run(text: &str, set: &str, lines: &str, replaces: &[Replace]) -> Result<Injected, Vec<Conflict>> {
+fn run(
+    text: &str,
+    set: &str,
+    lines: &str,
+    replaces: &[Replace],
+) -> Result<Injected, Vec<Conflict>> {
     let replaces: Vec<&Replace> = replaces.iter().collect();
     let wish = Wish {
         set,
@@ -62,12 +67,13 @@ fn a_block_goes_to_the_end_with_the_files_own_line_ends() {
 fn a_missing_last_newline_is_added_and_taken_back() {
     let before = "CONFIG_A=y\n# CONFIG_MEMTEST is not set";
     let injected = run(before, "s", TWO, &[]).unwrap();
-    assert!(
-        injected.text.starts_with(
-            "CONFIG_A=y\n# CONFIG_MEMTEST is not set\n# >>> patch set s (newline added above)\n"
-        )
+    assert!(injected.text.starts_with(
+        "CONFIG_A=y\n# CONFIG_MEMTEST is not set\n# >>> patch set s (newline added above)\n"
+    ));
+    assert_eq!(
+        strip(&injected.text, "s").unwrap().unwrap().original,
+        before
     );
-    assert_eq!(strip(&injected.text, "s").unwrap().unwrap().original, before);
     assert_eq!(
         run("", "s", TWO, &[]).unwrap().text,
         "# >>> patch set s\nCONFIG_XIP=y\nCONFIG_ECC=y\n# <<< patch set s\n"
@@ -120,7 +126,9 @@ fn not_set_and_n_agree() {
             .is_some()
     );
     assert!(
-        run("CONFIG_A=0x10\n", "s", "CONFIG_A=16", &[]).unwrap().placed[0]
+        run("CONFIG_A=0x10\n", "s", "CONFIG_A=16", &[])
+            .unwrap()
+            .placed[0]
             .before
             .is_some()
     );
@@ -136,7 +144,10 @@ fn what_the_set_replaces_is_commented_out_and_given_back() {
     let lines = "CONFIG_SIZE=64\nCONFIG_LINE_64B=y";
     let injected = run(before, "s", lines, &replaces).unwrap();
     assert_eq!(injected.placed[0].before.as_deref(), Some("CONFIG_SIZE=32"));
-    assert_eq!(injected.placed[1].before.as_deref(), Some("CONFIG_LINE_32B=y"));
+    assert_eq!(
+        injected.placed[1].before.as_deref(),
+        Some("CONFIG_LINE_32B=y")
+    );
     assert!(
         injected
             .text
@@ -144,8 +155,14 @@ fn what_the_set_replaces_is_commented_out_and_given_back() {
         "{}",
         injected.text
     );
-    assert_eq!(run(&injected.text, "s", lines, &replaces).unwrap(), injected);
-    assert_eq!(strip(&injected.text, "s").unwrap().unwrap().original, before);
+    assert_eq!(
+        run(&injected.text, "s", lines, &replaces).unwrap(),
+        injected
+    );
+    assert_eq!(
+        strip(&injected.text, "s").unwrap().unwrap().original,
+        before
+    );
 
     let conflicts = run("CONFIG_SIZE=16\n", "s", lines, &replaces).unwrap_err();
     assert!(
@@ -161,7 +178,11 @@ fn damaged_blocks_and_other_sets_are_told_with_what_to_do() {
         (good.replace("# <<< patch set s\n", ""), 2, "not whole"),
         (good.replace("# >>> patch set s\n", ""), 4, "not whole"),
         (format!("{good}{good}"), 7, "not whole"),
-        (good.replace("CONFIG_ECC=y", "CONFIG_ECC=n"), 2, "was edited"),
+        (
+            good.replace("CONFIG_ECC=y", "CONFIG_ECC=n"),
+            2,
+            "was edited",
+        ),
         (good.replace("CONFIG_ECC=y\n", ""), 2, "was edited"),
         (format!("{good}CONFIG_B=n\n"), 2, "lines follow it"),
         (
@@ -216,7 +237,8 @@ fn only_the_value_that_wins_needs_a_replace() {
 /// What Kconfig makes of a text.
 fn effective(text: &str) -> BTreeMap<String, Option<Value>> {
     let read = |line: &Line<'_>| {
-        defconfig::assignment(line.text).map(|(symbol, value)| (symbol.to_owned(), Value::parse(value)))
+        defconfig::assignment(line.text)
+            .map(|(symbol, value)| (symbol.to_owned(), Value::parse(value)))
     };
     defconfig::lines(text).iter().filter_map(read).collect()
 }
@@ -242,13 +264,15 @@ fn any_file() -> impl Strategy<Value = String> {
 }
 
 fn any_set() -> impl Strategy<Value = Vec<SetLine>> {
-    prop::collection::btree_map("CONFIG_[A-F]", "y|n|[0-9]{1,2}|\"[a-z]{0,3}\"", 1..5).prop_map(|set| {
-        let text: Vec<String> = set
-            .into_iter()
-            .map(|(symbol, value)| format!("{symbol}={value}"))
-            .collect();
-        set_lines(&text.join("\n"))
-    })
+    prop::collection::btree_map("CONFIG_[A-F]", "y|n|[0-9]{1,2}|\"[a-z]{0,3}\"", 1..5).prop_map(
+        |set| {
+            let text: Vec<String> = set
+                .into_iter()
+                .map(|(symbol, value)| format!("{symbol}={value}"))
+                .collect();
+            set_lines(&text.join("\n"))
+        },
+    )
 }
 
 proptest! {

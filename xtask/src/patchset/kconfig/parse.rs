@@ -52,10 +52,11 @@ pub(super) fn parse(text: &str, place: &str) -> File {
             "menu" | "endmenu" | "if" | "endif" | "comment" | "mainmenu" => in_symbol = false,
             "source" | "rsource" | "osource" | "orsource" => {
                 in_symbol = false;
-                file.sources.extend(rest.split('"').nth(1).map(|path| Source {
-                    path: path.to_owned(),
-                    relative: keyword.ends_with("rsource"),
-                }));
+                file.sources
+                    .extend(rest.split('"').nth(1).map(|path| Source {
+                        path: path.to_owned(),
+                        relative: keyword.ends_with("rsource"),
+                    }));
             }
             "help" | "---help---" => help = Help::Begins(indent(line)),
             _ if in_symbol => {
@@ -83,7 +84,9 @@ impl Symbol {
             "hex" | "def_hex" => self.kind = Some(Kind::Hex),
             "string" | "def_string" => self.kind = Some(Kind::Text),
             "range" => {
-                let mut words = rest.split_whitespace().take_while(|word| !word.starts_with('#'));
+                let mut words = rest
+                    .split_whitespace()
+                    .take_while(|word| !word.starts_with('#'));
                 let mut bound = || match words.next().and_then(Value::parse) {
                     Some(Value::Number(number)) => Some(number),
                     _ => None,
@@ -176,7 +179,10 @@ endmenu
             "CONFIG_SPIRAM_ECC CONFIG_SPEED_40M CONFIG_SPEED_80M CONFIG_STACK CONFIG_COUNT CONFIG_NAME"
         );
         let symbol = |index: usize| &file.symbols[index].1;
-        assert_eq!((symbol(0).kind, &symbol(0).choice), (Some(Kind::Bool), &None));
+        assert_eq!(
+            (symbol(0).kind, &symbol(0).choice),
+            (Some(Kind::Bool), &None)
+        );
         assert_eq!(symbol(1).choice, symbol(2).choice);
         assert_eq!(symbol(1).choice.as_deref(), Some("a/Kconfig:8"));
         assert_eq!(
@@ -184,7 +190,10 @@ endmenu
             (Some(Kind::Int), &[(1024, 16384)][..])
         );
         assert!(symbol(4).ranges.is_empty());
-        assert_eq!((symbol(5).kind, &symbol(5).choice), (Some(Kind::Text), &None));
+        assert_eq!(
+            (symbol(5).kind, &symbol(5).choice),
+            (Some(Kind::Text), &None)
+        );
         let sources: Vec<(&str, bool)> = file
             .sources
             .iter()
@@ -194,7 +203,10 @@ endmenu
             sources,
             [
                 ("./$IDF_TARGET/Kconfig.spiram", true),
-                ("$IDF_PATH/components/bt/controller/esp32c3/Kconfig.in", false)
+                (
+                    "$IDF_PATH/components/bt/controller/esp32c3/Kconfig.in",
+                    false
+                )
             ]
         );
     }

@@ -21,7 +21,14 @@ const PLACES: [&str; 5] = [
 ];
 
 /// Folders inside components that hold projects of their own.
-const PROJECTS: [&str; 6] = ["examples", "test_apps", "host_test", "test", "tests", "docs"];
+const PROJECTS: [&str; 6] = [
+    "examples",
+    "test_apps",
+    "host_test",
+    "test",
+    "tests",
+    "docs",
+];
 
 pub(super) fn scan(lib_builder: &Path, target: &str) -> Result<Symbols> {
     let (kconfigs, renames) = find(lib_builder)?;
@@ -78,8 +85,12 @@ fn find(lib_builder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
         .iter()
         .filter(|place| place.exists())
     {
-        for entry in WalkDir::new(place).into_iter().filter_entry(|entry| !skip(entry)) {
-            let entry = entry.with_context(|| format!("looking for Kconfig files in {}", place.display()))?;
+        for entry in WalkDir::new(place)
+            .into_iter()
+            .filter_entry(|entry| !skip(entry))
+        {
+            let entry = entry
+                .with_context(|| format!("looking for Kconfig files in {}", place.display()))?;
             let name = entry.file_name().to_string_lossy();
             let list = match &name {
                 _ if !entry.file_type().is_file() => continue,
@@ -119,7 +130,10 @@ fn merge(entry: std::collections::btree_map::Entry<'_, String, Symbol>, symbol: 
 
 /// The files that a build for `target` reads: those in no other chip's folder, and what they include by name.
 fn applicable<'a>(files: &'a BTreeMap<PathBuf, File>, target: &str) -> BTreeSet<&'a PathBuf> {
-    let mut applicable: BTreeSet<&PathBuf> = files.keys().filter(|path| !other_chips(path, target)).collect();
+    let mut applicable: BTreeSet<&PathBuf> = files
+        .keys()
+        .filter(|path| !other_chips(path, target))
+        .collect();
     let mut queue: Vec<&PathBuf> = applicable.iter().copied().collect();
     while let Some(path) = queue.pop() {
         for source in files
@@ -204,7 +218,11 @@ fn upstream_assigned(lib_builder: &Path) -> Result<BTreeSet<String>> {
     let mut symbols = BTreeSet::new();
     for entry in fs::read_dir(lib_builder.join("configs"))? {
         let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with("defconfig.") {
+        if entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("defconfig.")
+        {
             let text = fs::read_to_string(entry.path())?;
             symbols.extend(assigned(crate::patchset::inject::before_block(&text)));
         }
@@ -259,7 +277,10 @@ mod tests {
             assert_eq!(other_chips(Path::new(path), "esp32s3"), other, "{path}");
         }
         assert!(rename_applies(Path::new("a/sdkconfig.rename"), "esp32s3"));
-        assert!(!rename_applies(Path::new("a/sdkconfig.rename.esp32"), "esp32s3"));
+        assert!(!rename_applies(
+            Path::new("a/sdkconfig.rename.esp32"),
+            "esp32s3"
+        ));
         let renames = read_renames("# old new\nCONFIG_A   CONFIG_B\nCONFIG_C !CONFIG_D\n");
         assert_eq!(renames[0], ("CONFIG_A".into(), "CONFIG_B".into()));
         assert!(renames[1].1.contains("opposite"));

@@ -132,11 +132,20 @@ fn what_the_sources_know_passes() {
 #[test]
 fn a_symbol_does_not_become_known_by_being_injected() {
     let tree = tree();
-    let set = || set("my-set", "", &[("defconfig.esp32s3", "CONFIG_NO_SUCH_THING=y\n")]).unwrap();
+    let set = || {
+        set(
+            "my-set",
+            "",
+            &[("defconfig.esp32s3", "CONFIG_NO_SUCH_THING=y\n")],
+        )
+        .unwrap()
+    };
     for layer in ["common", "debug_default", "qio"] {
         write(tree.path(), &format!("configs/defconfig.{layer}"), "");
     }
-    set().apply(tree.path(), &"esp32s3".parse().unwrap()).unwrap();
+    set()
+        .apply(tree.path(), &"esp32s3".parse().unwrap())
+        .unwrap();
     assert_eq!(check(set(), tree.path()).len(), 1);
 }
 
@@ -188,7 +197,10 @@ fn the_real_sources_know_the_bundled_sets() {
             }
         }
         let lines: String = wins.into_values().collect();
-        let found = check(set("my-set", "", &[(file, &lines)]).unwrap(), Path::new(&tree));
+        let found = check(
+            set("my-set", "", &[(file, &lines)]).unwrap(),
+            Path::new(&tree),
+        );
         assert!(
             found
                 .iter()

@@ -14,7 +14,10 @@ pub(crate) fn set(name: &str, toml: &str, files: &[(&str, &str)]) -> Result<Patc
 
 fn verdicts(toml: &str, files: &[(&str, &str)]) -> Vec<String> {
     let text = set("my-set", toml, files).unwrap_err().to_string();
-    text.lines().skip(1).map(|line| line.trim().to_owned()).collect()
+    text.lines()
+        .skip(1)
+        .map(|line| line.trim().to_owned())
+        .collect()
 }
 
 #[test]
@@ -77,7 +80,10 @@ fn faults_of_patch_toml_are_named() {
         ("managed = ['CONFIG_B']\n", "CONFIG_B, which no line"),
     ] {
         let found = verdicts(toml, &file);
-        assert!(found.len() == 1 && found[0].contains(want), "{toml}: {found:?}");
+        assert!(
+            found.len() == 1 && found[0].contains(want),
+            "{toml}: {found:?}"
+        );
     }
     assert!(verdicts("", &[("defconfig.common", "# nothing\n")])[0].contains("does nothing"));
     let bare = BTreeMap::from([("defconfig.common".to_owned(), b"CONFIG_A=y".to_vec())]);
@@ -112,11 +118,18 @@ fn expected_values_in_all_their_forms() {
         product: Product::Variant {
             variant: String::new(),
         },
-        layers: layers.iter().map(|layer| format!("defconfig.{layer}")).collect(),
+        layers: layers
+            .iter()
+            .map(|layer| format!("defconfig.{layer}"))
+            .collect(),
     };
     let octal = build(&["common", "opi_ram"]);
     let qio = set.expected("qio_opi", &octal);
-    assert_eq!(qio["CONFIG_A"], &Value::Bool(false), "said so, against the line");
+    assert_eq!(
+        qio["CONFIG_A"],
+        &Value::Bool(false),
+        "said so, against the line"
+    );
     assert_eq!(qio["CONFIG_B"], qio["CONFIG_C"]);
     assert_eq!(qio["CONFIG_D"], &Value::Text("text".into()));
     assert_eq!(

@@ -15,7 +15,9 @@ fn with(line: &str) -> Versions {
 }
 
 fn refused(text: &str) -> String {
-    parse(text.as_bytes(), "x/versions.txt").unwrap_err().to_string()
+    parse(text.as_bytes(), "x/versions.txt")
+        .unwrap_err()
+        .to_string()
 }
 
 fn component<'a>(versions: &'a Versions, name: &str) -> Option<&'a str> {
@@ -50,7 +52,11 @@ fn a_real_file_is_read_whole() {
 
 #[test]
 fn tags_replace_the_branch_of_a_detached_head() {
-    let refs = |text: &str| read(&format!("{text}\n{REAL_HEAD}")).sources[0].refs.clone();
+    let refs = |text: &str| {
+        read(&format!("{text}\n{REAL_HEAD}")).sources[0]
+            .refs
+            .clone()
+    };
     assert_eq!(
         refs("esp-idf: v5.5.4 v5.5-x 735507283d"),
         ["v5.5.4", "v5.5-x"][..]
@@ -62,21 +68,31 @@ fn tags_replace_the_branch_of_a_detached_head() {
 #[test]
 fn a_file_from_windows_reads_the_same() {
     let unix = with("espressif__cbor: 0.6.1~4");
-    let windows = format!("\u{feff}\r\n{REAL_HEAD}\n  \nespressif__cbor: 0.6.1~4").replace('\n', "\r\n");
+    let windows =
+        format!("\u{feff}\r\n{REAL_HEAD}\n  \nespressif__cbor: 0.6.1~4").replace('\n', "\r\n");
     assert_eq!(read(&windows), unix);
     let utf16: Vec<u8> = [0xff, 0xfe]
         .into_iter()
         .chain(REAL_HEAD.bytes().flat_map(|byte| [byte, 0]))
         .collect();
     let error = parse(&utf16, "v.txt").unwrap_err().to_string();
-    assert!(error.contains("v.txt") && error.contains("UTF-8"), "{error}");
+    assert!(
+        error.contains("v.txt") && error.contains("UTF-8"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_component_without_a_usable_version_is_kept_without_one() {
-    assert_eq!(component(&with("espressif__esp-dl:"), "espressif__esp-dl"), None);
     assert_eq!(
-        component(&with("espressif__esp-dl: master 0a7b335"), "espressif__esp-dl"),
+        component(&with("espressif__esp-dl:"), "espressif__esp-dl"),
+        None
+    );
+    assert_eq!(
+        component(
+            &with("espressif__esp-dl: master 0a7b335"),
+            "espressif__esp-dl"
+        ),
         None
     );
     assert_eq!(
@@ -157,7 +173,12 @@ fn a_file_cut_short_is_refused() {
 /// The lines as `build.sh` writes them: `echo` of unquoted words.
 fn render(versions: &Versions) -> String {
     let sources = versions.sources.iter().map(|pin| {
-        let words: Vec<&str> = pin.refs.iter().chain([&pin.commit]).map(String::as_str).collect();
+        let words: Vec<&str> = pin
+            .refs
+            .iter()
+            .chain([&pin.commit])
+            .map(String::as_str)
+            .collect();
         format!("{}: {}\n", pin.name, words.join(" "))
     });
     let components = versions.components.iter().map(|pin| match &pin.version {
@@ -193,7 +214,10 @@ fn any_versions() -> impl Strategy<Value = Versions> {
                 .map(|(name, version)| ComponentPin { name, version })
                 .collect()
         });
-    (sources, components).prop_map(|(sources, components)| Versions { sources, components })
+    (sources, components).prop_map(|(sources, components)| Versions {
+        sources,
+        components,
+    })
 }
 
 proptest! {

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use git2::{AutotagOption, Direction, FetchOptions, Oid, ProxyOptions, RemoteCallbacks, Repository};
+use git2::{
+    AutotagOption, Direction, FetchOptions, Oid, ProxyOptions, RemoteCallbacks, Repository,
+};
 
 use super::super::{address::Address, content};
 use super::{Advertised, Brought, Fetcher, Reach, Want, tag_ref};
@@ -24,7 +26,9 @@ impl Fetcher for Libgit {
                     .with_context(|| format!("asking {from} for its branches and tags"))?;
                 let heads = connection.list()?;
                 Ok(peel(
-                    heads.iter().map(|head| (head.name().to_owned(), head.oid())),
+                    heads
+                        .iter()
+                        .map(|head| (head.name().to_owned(), head.oid())),
                 ))
             }
         }
@@ -38,7 +42,9 @@ impl Fetcher for Libgit {
         report: Report<'_>,
     ) -> Result<Brought> {
         match from {
-            Address::Folder(folder) => copy(&open(folder)?, want, into, report).map(|()| Brought::Commit),
+            Address::Folder(folder) => {
+                copy(&open(folder)?, want, into, report).map(|()| Brought::Commit)
+            }
             Address::Server { url, .. } => {
                 let mut specs = vec![want.commit.to_string()];
                 specs.extend(
@@ -48,8 +54,12 @@ impl Fetcher for Libgit {
                 );
                 match download(url, into, &specs, Some(1), report) {
                     Ok(()) => Ok(Brought::Commit),
-                    Err(error) if refuses_ids(&error) => Ok(Brought::Refused(error.message().to_owned())),
-                    Err(error) => Err(error).with_context(|| format!("fetching {} from {from}", want.commit)),
+                    Err(error) if refuses_ids(&error) => {
+                        Ok(Brought::Refused(error.message().to_owned()))
+                    }
+                    Err(error) => {
+                        Err(error).with_context(|| format!("fetching {} from {from}", want.commit))
+                    }
                 }
             }
         }
@@ -162,7 +172,12 @@ fn copy(from: &Repository, want: &Want<'_>, into: &Repository, report: Report<'_
     content::copy(from, into, want.commit, &annotated, &progress)
         .with_context(|| format!("copying commit {} from {place}", want.commit))?;
     for (tag, target) in tags {
-        into.reference(&tag_ref(want.commit, tag), target, true, "tag of a pinned commit")?;
+        into.reference(
+            &tag_ref(want.commit, tag),
+            target,
+            true,
+            "tag of a pinned commit",
+        )?;
     }
     Ok(())
 }
@@ -196,7 +211,8 @@ fn download(
     if let Some(depth) = depth {
         options.depth(depth);
     }
-    into.remote_anonymous(url)?.fetch(specs, Some(&mut options), None)
+    into.remote_anonymous(url)?
+        .fetch(specs, Some(&mut options), None)
 }
 
 fn proxy() -> ProxyOptions<'static> {
@@ -207,7 +223,8 @@ fn proxy() -> ProxyOptions<'static> {
 
 /// Whether the server said that it gives no commits by id, rather than that the connection failed.
 fn refuses_ids(error: &git2::Error) -> bool {
-    super::program::refuses_ids(error.message()) || error.message().contains("cannot fetch a specific object")
+    super::program::refuses_ids(error.message())
+        || error.message().contains("cannot fetch a specific object")
 }
 
 #[cfg(test)]
@@ -229,7 +246,10 @@ mod tests {
             .map(|(name, digit)| (name.to_owned(), id(digit)))
             .into_iter(),
         );
-        let text: Vec<_> = shown.iter().map(|one| (one.name.as_str(), one.commit)).collect();
+        let text: Vec<_> = shown
+            .iter()
+            .map(|one| (one.name.as_str(), one.commit))
+            .collect();
         assert_eq!(
             text,
             [

@@ -167,7 +167,8 @@ impl Fetcher for Fetchers {
         scratch: Repository,
         report: Report<'_>,
     ) -> Result<Repository> {
-        self.choose(from)?.history(from, reach, content, scratch, report)
+        self.choose(from)?
+            .history(from, reach, content, scratch, report)
     }
 }
 

@@ -148,16 +148,22 @@ impl Fetcher for GitProgram {
             .output()
             .context("starting git ls-remote")?;
         if !output.status.success() {
-            let words = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+            let words = String::from_utf8_lossy(&output.stderr)
+                .trim()
+                .replace('\n', "; ");
             let words = words.replace(url, &without_password(url));
-            bail!("asking {from} for its branches and tags: {words}{}", hint(&words));
+            bail!(
+                "asking {from} for its branches and tags: {words}{}",
+                hint(&words)
+            );
         }
         let mut list = Vec::new();
         for line in String::from_utf8_lossy(&output.stdout).lines() {
             let (id, name) = line
                 .split_once('\t')
                 .with_context(|| format!("git ls-remote {from} wrote `{line}`"))?;
-            let oid = Oid::from_str(id).with_context(|| format!("git ls-remote {from} wrote `{line}`"))?;
+            let oid = Oid::from_str(id)
+                .with_context(|| format!("git ls-remote {from} wrote `{line}`"))?;
             list.push((name.to_owned(), oid));
         }
         Ok(peel(list.into_iter()))
@@ -234,7 +240,10 @@ fn forget_origin(scratch: &Repository) -> Result<()> {
 fn server(from: &Address) -> Result<&str> {
     match from {
         Address::Server { url, .. } => Ok(url),
-        Address::Folder(folder) => bail!("{} is a folder, which libgit2 reads itself", folder.display()),
+        Address::Folder(folder) => bail!(
+            "{} is a folder, which libgit2 reads itself",
+            folder.display()
+        ),
     }
 }
 
@@ -255,7 +264,8 @@ pub(super) fn refuses_ids(words: &str) -> bool {
 fn hint(words: &str) -> &'static str {
     if words.contains("terminal prompts disabled") || words.contains("Authentication failed") {
         " (the repository does not exist, or it asks for credentials: set up a git credential helper, or name another source with --mirror FROM=TO)"
-    } else if words.contains("Permission denied (publickey") || words.contains("Host key verification failed")
+    } else if words.contains("Permission denied (publickey")
+        || words.contains("Host key verification failed")
     {
         " (ssh may not ask here: load the key into ssh-agent and connect once by hand)"
     } else if words.contains("Could not resolve host") || words.contains("Failed to connect") {
@@ -358,7 +368,10 @@ mod tests {
             }
         }
         let mut read = Vec::new();
-        lines(Slow(b"one: 1%\rtwo\nthree"), |line| read.push(line.to_owned())).unwrap();
+        lines(Slow(b"one: 1%\rtwo\nthree"), |line| {
+            read.push(line.to_owned())
+        })
+        .unwrap();
         assert_eq!(read, ["one: 1%", "two", "three"]);
     }
 }

@@ -66,7 +66,10 @@ impl GitProgram {
             .to_str()
             .with_context(|| format!("the path {} is not UTF-8", to.display()))?;
         let work_tree = format!("--work-tree={tree}");
-        self.read(scratch, &[&work_tree, "checkout", "--quiet", "--detach", &commit])?;
+        self.read(
+            scratch,
+            &[&work_tree, "checkout", "--quiet", "--detach", &commit],
+        )?;
         let mut list = vec!["ls-tree", "-r", "-z", "--full-tree", &commit, "--"];
         list.extend(paths.iter().map(String::as_str));
         Ok(Sparse::Files(listed(&self.read(scratch, &list)?)?))
@@ -83,7 +86,10 @@ impl GitProgram {
             .output()
             .with_context(|| format!("starting git {name}"))?;
         if !output.status.success() {
-            bail!("git {name}: {}", String::from_utf8_lossy(&output.stderr).trim());
+            bail!(
+                "git {name}: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
         }
         String::from_utf8(output.stdout).with_context(|| format!("git {name} does not speak UTF-8"))
     }

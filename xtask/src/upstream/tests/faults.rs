@@ -28,7 +28,11 @@ fn a_pack_cut_in_the_middle_leaves_nothing_that_counts() {
     let idf = forge.repo("espressif/esp-idf");
     let digest = |number: u32| crate::digest::sha256(&number.to_le_bytes());
     let text: String = (0..1_000).map(digest).collect();
-    let bulky = commit(&idf, "release/v5.1", &[("idf.txt", Node::File(text.as_bytes()))]);
+    let bulky = commit(
+        &idf,
+        "release/v5.1",
+        &[("idf.txt", Node::File(text.as_bytes()))],
+    );
     let mut pins = pins(&forge);
     pins.sources[1].commit = bulky.to_string();
     let Some(program) = program(TEST) else { return };
@@ -72,13 +76,20 @@ fn a_damaged_mirror_is_noticed_and_mended() {
         }),
         ("stale locks", |mirror| {
             fs::remove_dir_all(mirror.join("refs/pins")).unwrap();
-            for name in ["shallow.lock", "config.lock", "HEAD.lock", "packed-refs.lock"] {
+            for name in [
+                "shallow.lock",
+                "config.lock",
+                "HEAD.lock",
+                "packed-refs.lock",
+            ] {
                 fs::write(mirror.join(name), "").unwrap();
             }
             fs::write(mirror.join("objects/pack/tmp_pack_x"), "half").unwrap();
             fs::write(mirror.join("objects/pack/pack_git2_x"), "half").unwrap();
         }),
-        ("everything removed", |mirror| fs::remove_dir_all(mirror).unwrap()),
+        ("everything removed", |mirror| {
+            fs::remove_dir_all(mirror).unwrap()
+        }),
     ];
     let server = Http::serve(forge.path(), MODERN);
     let program = GitProgram::find();
@@ -102,7 +113,10 @@ fn a_damaged_mirror_is_noticed_and_mended() {
                 &sources.unwrap_or_else(|error| panic!("{what}: {error:#}")),
                 &forge,
             );
-            assert!(watched.calls.load(Ordering::SeqCst) > 0, "{what}: not noticed");
+            assert!(
+                watched.calls.load(Ordering::SeqCst) > 0,
+                "{what}: not noticed"
+            );
             let left: Vec<_> = files(&mirror, "lock");
             assert!(left.is_empty(), "{what}: {left:?}");
             assert!(!mirror.join("objects/pack/tmp_pack_x").exists());
@@ -142,7 +156,13 @@ impl Fetcher for Hollow {
         Libgit.advertised(from)
     }
 
-    fn bring(&self, from: &Address, want: &Want<'_>, into: &Repository, _: Report<'_>) -> Result<Brought> {
+    fn bring(
+        &self,
+        from: &Address,
+        want: &Want<'_>,
+        into: &Repository,
+        _: Report<'_>,
+    ) -> Result<Brought> {
         let Address::Folder(folder) = from else {
             bail!("only folders")
         };
@@ -206,7 +226,10 @@ fn damaged_content_is_never_trusted() {
     // libgit2 shares open packs between handles: the old bytes must be gone.
     drop(repo);
     let repo = Repository::open(path).unwrap();
-    assert!(content::is_present(&repo, forge.tinyusb), "names are all there");
+    assert!(
+        content::is_present(&repo, forge.tinyusb),
+        "names are all there"
+    );
     let error = format!("{:#}", content::verify(&repo, forge.tinyusb).unwrap_err());
     assert!(error.contains("missing or damaged"), "{error}");
 }

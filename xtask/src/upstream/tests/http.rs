@@ -7,9 +7,16 @@ fn both_ways_over_http_bring_the_same_trees() {
     const TEST: &str = "both_ways_over_http_bring_the_same_trees";
     let forge = Forge::new();
     let Some(program) = program(TEST) else { return };
-    for (number, abilities) in [MODERN, Abilities { any_id: true, ..OLD }, OLD]
-        .into_iter()
-        .enumerate()
+    for (number, abilities) in [
+        MODERN,
+        Abilities {
+            any_id: true,
+            ..OLD
+        },
+        OLD,
+    ]
+    .into_iter()
+    .enumerate()
     {
         let Some(server) = Http::serve(forge.path(), abilities) else {
             return;
@@ -22,15 +29,23 @@ fn both_ways_over_http_bring_the_same_trees() {
             let described = sources.root.join("esp-idf/version.txt");
             if fetcher.has_bare_history(&Address::parse(&server.url).unwrap()) {
                 let text = fs::read_to_string(described).unwrap();
-                assert_eq!(text, format!("v5.1.3-2-g{}\n", &forge.idf.to_string()[..10]));
+                assert_eq!(
+                    text,
+                    format!("v5.1.3-2-g{}\n", &forge.idf.to_string()[..10])
+                );
             } else {
                 assert!(!described.exists());
-                assert!(told.contains("the history that tells its version"), "{told}");
+                assert!(
+                    told.contains("the history that tells its version"),
+                    "{told}"
+                );
             }
             drop(sources);
             let served = server.served();
             assert_pinned(
-                &run(dir.path(), &server.url, &pins(&forge), fetcher).0.unwrap(),
+                &run(dir.path(), &server.url, &pins(&forge), fetcher)
+                    .0
+                    .unwrap(),
                 &forge,
             );
             assert_eq!(server.served(), served, "a second run asks for nothing");
@@ -47,7 +62,9 @@ fn nothing_but_pinned_content_is_fetched_from_a_modern_server() {
     let Some(server) = Http::serve(forge.path(), MODERN) else {
         return;
     };
-    run(dir.path(), &server.url, &pins(&forge), &program).0.unwrap();
+    run(dir.path(), &server.url, &pins(&forge), &program)
+        .0
+        .unwrap();
     let kinds = |mirror: &str| {
         let repo = Repository::open(dir.path().join("mirrors").join(mirror)).unwrap();
         let (odb, mut commits, mut blobs) = (repo.odb().unwrap(), 0, 0);
@@ -117,7 +134,8 @@ fn an_id_that_a_server_does_not_have_is_an_error_of_both_ways() {
     let forge = Forge::new();
     let (first, second) = twins(&forge.repo("hathach/tinyusb"));
     let Some(program) = program(TEST) else { return };
-    let ways: [(Abilities, &dyn Fetcher); 3] = [(MODERN, &program), (OLD, &program), (OLD, &Libgit)];
+    let ways: [(Abilities, &dyn Fetcher); 3] =
+        [(MODERN, &program), (OLD, &program), (OLD, &Libgit)];
     for (abilities, fetcher) in ways {
         let Some(server) = Http::serve(forge.path(), abilities) else {
             return;
@@ -237,7 +255,10 @@ fn a_mirror_filled_by_one_way_serves_the_other() {
                 xshell::Shell::new().unwrap(),
                 dir.path().join("mirrors/esp-idf.git"),
             );
-            let checked = xshell::cmd!(sh, "git --git-dir {mirror} fsck --no-dangling --no-progress");
+            let checked = xshell::cmd!(
+                sh,
+                "git --git-dir {mirror} fsck --no-dangling --no-progress"
+            );
             assert_eq!(checked.quiet().read().unwrap(), "");
         }
     }

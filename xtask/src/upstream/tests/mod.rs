@@ -73,10 +73,12 @@ fn run(work: &Path, to: &str, pins: &Pins, fetcher: &dyn Fetcher) -> (Result<Sou
         offline: false,
         report: &report,
     };
-    let outcome = checkout.lib_builder_by(pins, fetcher).and_then(|mut sources| {
-        checkout.complete_by(pins, &mut sources, fetcher)?;
-        Ok(sources)
-    });
+    let outcome = checkout
+        .lib_builder_by(pins, fetcher)
+        .and_then(|mut sources| {
+            checkout.complete_by(pins, &mut sources, fetcher)?;
+            Ok(sources)
+        });
     (outcome, told.into_inner().unwrap())
 }
 
@@ -86,12 +88,16 @@ fn assert_pinned(sources: &Sources, forge: &Forge) {
         .iter()
         .map(|tree| tree.commit.as_str())
         .collect::<Vec<_>>();
-    let expected = [forge.lib_builder, forge.idf, forge.arduino, forge.tinyusb].map(|id| id.to_string());
+    let expected =
+        [forge.lib_builder, forge.idf, forge.arduino, forge.tinyusb].map(|id| id.to_string());
     assert_eq!(commits, expected.each_ref().map(String::as_str));
     for (path, bytes) in [
         ("text.txt", "pinned\n"),
         ("esp-idf/idf.txt", "pinned\n"),
-        ("esp-idf/components/lwip/lwip/inner/deep/deep.c", "int deep;\n"),
+        (
+            "esp-idf/components/lwip/lwip/inner/deep/deep.c",
+            "int deep;\n",
+        ),
         ("components/arduino/Arduino.h", "// pinned\n"),
     ] {
         assert_eq!(

@@ -8,16 +8,20 @@ use crate::testing::skipped;
 
 /// A compiler and its `ar`: the host's, and a cross toolchain whose objects are 32-bit Xtensa.
 fn toolchains(test: &str) -> Vec<(&'static str, &'static str)> {
-    [("cc", "ar"), ("xtensa-lx106-elf-gcc", "xtensa-lx106-elf-ar")]
-        .into_iter()
-        .filter(|(cc, ar)| {
-            let there = which::which(cc).is_ok() && which::which(ar).is_ok() && cfg!(target_os = "linux");
-            if !there {
-                skipped(test, &format!("no {cc} with GNU {ar}"));
-            }
-            there
-        })
-        .collect()
+    [
+        ("cc", "ar"),
+        ("xtensa-lx106-elf-gcc", "xtensa-lx106-elf-ar"),
+    ]
+    .into_iter()
+    .filter(|(cc, ar)| {
+        let there =
+            which::which(cc).is_ok() && which::which(ar).is_ok() && cfg!(target_os = "linux");
+        if !there {
+            skipped(test, &format!("no {cc} with GNU {ar}"));
+        }
+        there
+    })
+    .collect()
 }
 
 fn compile(sh: &Shell, cc: &str, dir: &Path, name: &str, text: &str) -> PathBuf {
@@ -75,8 +79,20 @@ fn the_result_is_what_ar_makes_of_the_same_members() {
                 "debug_stubs.c.obj",
                 "int second(void) { return 1; }",
             ),
-            compile(&sh, cc, &one, long, "int d(void); int e(void) { return d(); }"),
-            compile(&sh, cc, &one, "last.o", "__attribute__((weak)) void w(void) {}"),
+            compile(
+                &sh,
+                cc,
+                &one,
+                long,
+                "int d(void); int e(void) { return d(); }",
+            ),
+            compile(
+                &sh,
+                cc,
+                &one,
+                "last.o",
+                "__attribute__((weak)) void w(void) {}",
+            ),
         ];
         let before = ar(&sh, ar_program, &dir.path().join("before.a"), &members);
         let archive = Archive::parse(&before).unwrap();
@@ -115,13 +131,17 @@ fn the_result_is_what_ar_makes_of_the_same_members() {
             )]))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("2 members called `debug_stubs.c.obj`"), "{error}");
+        assert!(
+            error.contains("2 members called `debug_stubs.c.obj`"),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn an_empty_symbol_index_and_odd_sizes_stay_as_ar_writes_them() {
-    for (cc, ar_program) in toolchains("an_empty_symbol_index_and_odd_sizes_stay_as_ar_writes_them") {
+    for (cc, ar_program) in toolchains("an_empty_symbol_index_and_odd_sizes_stay_as_ar_writes_them")
+    {
         let sh = Shell::new().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let object = compile(&sh, cc, dir.path(), "a.o", "static int nothing;");
@@ -154,7 +174,11 @@ fn what_is_no_such_archive_is_refused() {
     let text = |bytes: &[u8]| format!("{:#}", Archive::parse(bytes).unwrap_err());
     assert!(text(b"PK\x03\x04").contains("not an `ar` archive"));
     let no_index = b"!<arch>\na.o/            0           0     0     644     2         `\nab";
-    assert!(text(no_index).contains("symbol index"), "{}", text(no_index));
+    assert!(
+        text(no_index).contains("symbol index"),
+        "{}",
+        text(no_index)
+    );
 }
 
 proptest! {
@@ -188,8 +212,9 @@ proptest! {
 
 /// An archive of members of these sizes, one symbol each, made by the rules of the format and not by the code under test.
 fn synthetic(sizes: &[usize]) -> Vec<u8> {
-    let header =
-        |name: &str, size: usize| format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644);
+    let header = |name: &str, size: usize| {
+        format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)
+    };
     let strings: Vec<u8> = (0..sizes.len())
         .flat_map(|n| format!("symbol_{n}\0").into_bytes())
         .collect();

@@ -89,7 +89,10 @@ fn order_and_numbers_do_not_matter() {
     let one = "int a(void) { return 1; } int b(void) { return 2; }";
     let two = "int b(void) { return 2; } int a(void) { return 1; }";
     // The host alone: Xtensa's .xt.prop is one table whose own order is content.
-    for cc in compilers("order_and_numbers_do_not_matter").into_iter().take(1) {
+    for cc in compilers("order_and_numbers_do_not_matter")
+        .into_iter()
+        .take(1)
+    {
         let (one, two) = (
             compile(cc, dir.path(), one, &[]),
             compile(cc, dir.path(), two, &[]),
@@ -123,13 +126,22 @@ fn every_kind_of_difference_is_named() {
             ("byte 0x05", "byte 0x06")
         );
         let place = |found: Difference| found.place;
-        assert!(place(against("return in_iram(x) +", "return 3 * in_iram(x) +", &[])).contains("section"));
+        assert!(
+            place(against(
+                "return in_iram(x) +",
+                "return 3 * in_iram(x) +",
+                &[]
+            ))
+            .contains("section")
+        );
         let symbol = against("far_away(", "far_off(", &[]).to_string();
         assert!(
             symbol.contains("far_away") && symbol.contains("relocations of section"),
             "{symbol}"
         );
-        assert!(place(against("int (*table", "static int (*volatile table", &[])).contains("table"));
+        assert!(
+            place(against("int (*table", "static int (*volatile table", &[])).contains("table")
+        );
         assert!(place(against("int shared = 5", "static int shared = 5", &[])).contains("shared"));
         assert!(
             place(against(
@@ -165,7 +177,11 @@ fn telling_ranges(object: &[u8]) -> Vec<std::ops::Range<usize>> {
         .filter_map(|section| section.file_range().map(range))
         .collect();
     // The symbol table but for its first, empty entry: an entry's name (by offset), value, size, kind, section.
-    let table = file.section_by_name(".symtab").unwrap().file_range().unwrap();
+    let table = file
+        .section_by_name(".symtab")
+        .unwrap()
+        .file_range()
+        .unwrap();
     ranges.push(range((table.0 + 24, table.1 - 24)));
     ranges.retain(|range| !range.is_empty());
     ranges
@@ -202,7 +218,12 @@ proptest! {
 /// Bytes of the symbol table that say nothing of code: entries of file and section symbols.
 fn is_unread(object: &[u8], offset: usize) -> bool {
     let file = object::File::parse(object).unwrap();
-    let start = file.section_by_name(".symtab").unwrap().file_range().unwrap().0 as usize;
+    let start = file
+        .section_by_name(".symtab")
+        .unwrap()
+        .file_range()
+        .unwrap()
+        .0 as usize;
     let entry = if file.is_64() { 24 } else { 16 };
     offset >= start
         && file

@@ -22,7 +22,11 @@ fn compiler() -> Compiler {
 
 fn write_flags(dir: &Path, c_flags: &str, defines: &str, includes: &str) {
     std::fs::create_dir_all(dir.join("flags")).unwrap();
-    for (name, text) in [("c_flags", c_flags), ("defines", defines), ("includes", includes)] {
+    for (name, text) in [
+        ("c_flags", c_flags),
+        ("defines", defines),
+        ("includes", includes),
+    ] {
         std::fs::write(dir.join("flags").join(name), text).unwrap();
     }
 }
@@ -102,7 +106,10 @@ fn what_cannot_be_used_is_named() {
             text("-Os", defines, "-iwithprefixbefore hal -iwithprefixbefore"),
             ["includes", "`-iwithprefixbefore`"],
         ),
-        (text("-Os", "-DESP_PLATFORM", includes), ["IDF_VER", "unknown"]),
+        (
+            text("-Os", "-DESP_PLATFORM", includes),
+            ["IDF_VER", "unknown"],
+        ),
         (
             text("-Os", r#"-DIDF_VER=\"five\""#, includes),
             ["IDF_VER", "five"],
@@ -138,7 +145,10 @@ fn a_folder_that_a_prefix_map_cannot_take_is_refused() {
         object: "/x.obj".into(),
     };
     let error = arguments(&kit, &job).unwrap_err().to_string();
-    assert!(error.contains("/work=files") && error.contains("`=`"), "{error}");
+    assert!(
+        error.contains("/work=files") && error.contains("`=`"),
+        "{error}"
+    );
 }
 
 proptest! {

@@ -11,7 +11,10 @@ struct Install {
 impl Install {
     fn new() -> Self {
         Self {
-            dir: tempfile::Builder::new().prefix("Arduino 15 é").tempdir().unwrap(),
+            dir: tempfile::Builder::new()
+                .prefix("Arduino 15 é")
+                .tempdir()
+                .unwrap(),
             core: "3.3.12".parse().unwrap(),
             chip: "esp32s3".parse().unwrap(),
         }
@@ -30,7 +33,10 @@ impl Install {
     /// A compiler that says `said`.
     fn tool(&self, version: &str, said: &str) {
         let path = format!("packages/esp32/tools/esp-x32/{version}/bin/xtensa-esp32s3-elf-gcc");
-        self.write(&path, &format!("#!/bin/sh\necho '{said}'\necho Copyright\n"));
+        self.write(
+            &path,
+            &format!("#!/bin/sh\necho '{said}'\necho Copyright\n"),
+        );
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -84,8 +90,18 @@ fn the_compiler_is_the_one_that_the_core_depends_on() {
     assert!(notes.is_empty());
 
     // The installed platform's own record goes before the index, which may be newer.
-    install.index("packages/esp32/hardware/esp32/3.3.12/installed.json", "2511");
-    assert!(install.compiler(None).0.unwrap().version.contains("20251107"));
+    install.index(
+        "packages/esp32/hardware/esp32/3.3.12/installed.json",
+        "2511",
+    );
+    assert!(
+        install
+            .compiler(None)
+            .0
+            .unwrap()
+            .version
+            .contains("20251107")
+    );
 
     let folder = install.data().join("packages/esp32/tools/esp-x32/2701");
     for given in [folder.clone(), folder.join("bin")] {
@@ -99,7 +115,10 @@ fn a_missing_compiler_is_told_with_what_to_do() {
     let text = |given: Option<&Path>| format!("{:#}", install.compiler(given).0.unwrap_err());
     assert!(text(None).contains("install core 3.3.12") && text(None).contains("--compiler-dir"));
     assert!(text(Some(install.data())).contains("it has no bin/xtensa-esp32s3-elf-gcc"));
-    install.index("packages/esp32/hardware/esp32/3.3.12/installed.json", "2601");
+    install.index(
+        "packages/esp32/hardware/esp32/3.3.12/installed.json",
+        "2601",
+    );
     assert!(
         text(None).contains("core 3.3.12 depends on esp-x32 2601"),
         "{}",
@@ -110,7 +129,10 @@ fn a_missing_compiler_is_told_with_what_to_do() {
         "{\"packages\":",
     );
     assert!(text(None).contains("installed.json"), "{}", text(None));
-    install.index("packages/esp32/hardware/esp32/3.3.12/installed.json", "2601");
+    install.index(
+        "packages/esp32/hardware/esp32/3.3.12/installed.json",
+        "2601",
+    );
     install.write("packages/esp32/tools/esp-x32/2601/bin/readme", "");
     assert!(
         text(None).contains("xtensa-esp32s3-elf-gcc") && text(None).contains("is not there"),
@@ -134,8 +156,14 @@ fn a_compiler_that_does_not_run_is_told() {
 #[test]
 fn the_compiler_of_each_chip_has_its_name() {
     let tool = |chip: &str| toolchain(&chip.parse().unwrap());
-    assert_eq!(tool("esp32s2"), ("esp-x32", "xtensa-esp32s2-elf-gcc".to_owned()));
-    assert_eq!(tool("esp32p4_es"), ("esp-rv32", "riscv32-esp-elf-gcc".to_owned()));
+    assert_eq!(
+        tool("esp32s2"),
+        ("esp-x32", "xtensa-esp32s2-elf-gcc".to_owned())
+    );
+    assert_eq!(
+        tool("esp32p4_es"),
+        ("esp-rv32", "riscv32-esp-elf-gcc".to_owned())
+    );
 }
 
 #[test]
@@ -163,8 +191,16 @@ fn no_tree_a_part_of_one_and_no_zip_are_refused() {
     install.write("esp32s3-libs.zip", "PK no zip");
     let (text, _) = stock(Some(&install.data().join("esp32s3-libs.zip")));
     assert!(text.contains("esp32s3-libs.zip"), "{text}");
-    for dir in ["flags/x", "include/x", "lib/x", "qio_opi/include/sdkconfig.h"] {
-        install.write(&format!("packages/esp32/tools/esp32s3-libs/3.3.12/{dir}"), "");
+    for dir in [
+        "flags/x",
+        "include/x",
+        "lib/x",
+        "qio_opi/include/sdkconfig.h",
+    ] {
+        install.write(
+            &format!("packages/esp32/tools/esp32s3-libs/3.3.12/{dir}"),
+            "",
+        );
     }
     let (text, _) = stock(None);
     assert!(text.contains("no versions.txt"), "{text}");
@@ -184,8 +220,14 @@ fn a_zip_that_leads_elsewhere_is_refused() {
             zip.start_file(name, options).unwrap();
         }
         zip.finish().unwrap();
-        let error = format!("{:#}", stock_zip::unpack(&path, &work, &|_| {}).unwrap_err());
-        assert!(error.contains("evil.zip") && error.contains(name), "{error}");
+        let error = format!(
+            "{:#}",
+            stock_zip::unpack(&path, &work, &|_| {}).unwrap_err()
+        );
+        assert!(
+            error.contains("evil.zip") && error.contains(name),
+            "{error}"
+        );
         assert!(!install.data().join("evil").exists() && !work.root().join("stock/evil").exists());
     }
 }
