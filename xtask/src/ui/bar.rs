@@ -26,15 +26,18 @@ impl Bar {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        if live {
-            bar.enable_steady_tick(Duration::from_millis(120));
-        }
-        Self {
+        let shown = Self {
             bar,
             live,
             quiet,
             step: Mutex::new(None),
+        };
+        if live {
+            // Before the first tick, which would draw indicatif's own bar over the whole width.
+            shown.style("");
+            shown.bar.enable_steady_tick(Duration::from_millis(120));
         }
+        shown
     }
 
     /// Takes one event; pass `&|event| bar.event(event)` to a stage.
