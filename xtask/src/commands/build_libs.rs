@@ -193,8 +193,8 @@ impl BuildLibs {
     fn pins(&self, options: &Options, report: Report<'_>) -> Result<Pins> {
         let downloads = options.work.downloads();
         match &options.way {
-            Way::Quick { stock, .. } if self.release.versions.is_none() => release::resolve(
-                &release::Request {
+            Way::Quick { stock, .. } if self.release.versions.is_none() => {
+                let request = release::Request {
                     core: &options.core,
                     chip: &options.chip,
                     versions: Some(&stock.versions),
@@ -202,9 +202,13 @@ impl BuildLibs {
                     index: None,
                     offline: true,
                     downloads: &downloads,
-                },
-                report,
-            ),
+                };
+                let pins = release::resolve(&request, report)?;
+                Ok(Pins {
+                    core: Some(options.core.clone()),
+                    ..pins
+                })
+            }
             _ => self
                 .release
                 .resolve(options.data_dir.as_deref(), &downloads, report),
