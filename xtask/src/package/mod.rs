@@ -56,7 +56,8 @@ pub enum Effort {
     /// For work: libdeflate's level 6.
     #[default]
     Fast,
-    /// For releases: libdeflate's level 12, about nine times the work for a zip some 5 % smaller.
+    /// For releases: level 11, some ten times the work for a zip 5 % smaller. Level 12 would take a third more time for
+    /// another 0.04 %.
     Best,
 }
 
@@ -64,7 +65,7 @@ impl Effort {
     fn deflate_level(self) -> i32 {
         match self {
             Self::Fast => 6,
-            Self::Best => 12,
+            Self::Best => 11,
         }
     }
 }
