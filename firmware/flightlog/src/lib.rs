@@ -1,0 +1,11 @@
+//! The flight logger: samples in, pages on a raw flash partition out, and the figures that tell whether the loop was held up.
+//!
+//! It needs neither std nor an allocator, and no floating point where samples pass. The board's sketch drives it through
+//! `flightlog-ffi`; the simulator drives the same code in virtual time.
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod flash;
