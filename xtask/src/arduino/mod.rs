@@ -1,5 +1,15 @@
 //! Arduino installations: where they are, and which libraries stand in them.
 
+mod cli;
+mod config;
 pub mod data_dir;
+mod elsewhere;
+#[cfg(test)]
+mod made_up;
+pub mod surroundings;
+mod windows_path;
 
-pub use data_dir::{DataDir, data_dir};
+pub use config::{Config, sketchbook};
+pub use data_dir::{DataDir, FoundBy, Search, data_dir};
+pub use elsewhere::Place;
+pub use surroundings::{Os, Surroundings};
