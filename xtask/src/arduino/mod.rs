@@ -2,6 +2,7 @@
 
 mod cli;
 mod config;
+pub mod cores;
 pub mod data_dir;
 mod elsewhere;
 #[cfg(test)]
