@@ -55,7 +55,8 @@ fn ask(program: &Path, limit: Duration) -> Result<String> {
     Ok(text)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;

@@ -1,10 +1,12 @@
 //! Arduino installations: where they are, and which libraries stand in them.
 
+pub mod caches;
 mod cli;
 mod config;
 pub mod cores;
 pub mod data_dir;
 mod elsewhere;
+pub mod ide;
 #[cfg(test)]
 mod made_up;
 pub mod surroundings;
