@@ -137,7 +137,7 @@ impl BuildLibs {
             .cloned()
             .collect();
         let core = self.core()?;
-        let data_dir = self.release.data_dir()?.map(|found| found.path);
+        let data_dir = self.release.data_dir(report)?.map(|found| found.path);
         let work = super::work_dir(self.work_dir.as_deref(), config)?;
         Ok(Options {
             way: self.way(config, &core, data_dir.as_deref(), &work, report)?,
