@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use super::archive::Archive;
 use super::place::{Place, STAGING, STOCK};
-use crate::arduino::data_dir::Os;
+use crate::arduino::Os;
 use crate::exit::Refusal;
 use crate::package::portable::WINDOWS_PATH;
 
