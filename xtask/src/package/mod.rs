@@ -15,6 +15,7 @@
 mod archive;
 mod compress;
 mod fill;
+mod found;
 mod listing;
 mod ordered;
 pub(crate) mod portable;
@@ -35,6 +36,7 @@ use crate::names::{Chip, CoreVersion};
 use crate::progress::{Event, Report};
 use archive::Archive;
 use fill::Fill;
+pub use found::{manifest_of, newest};
 use publish::{Disk, Publication, RealDisk};
 
 /// A finished package.

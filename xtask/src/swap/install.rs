@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
-use fs_err as fs;
 use serde::Serialize;
 
 use super::archive::Archive;
@@ -27,8 +26,9 @@ use crate::progress::{Event, Report};
 pub struct InstallOptions<'a> {
     /// Only say what would be done.
     pub dry_run: bool,
-    /// Entries of core caches that hold this core, compiled against the libraries that are active now.
-    pub caches: &'a [PathBuf],
+    /// Lists the entries of core caches that hold this core, compiled against the libraries that are active now. Asked right
+    /// before the renames, for a compile may end at any time.
+    pub caches: &'a dyn Fn() -> Vec<PathBuf>,
     /// Says what is running that may hold the folder open, for example the IDE; `None` for nothing.
     pub running: &'a dyn Fn() -> Option<String>,
 }
@@ -285,7 +285,7 @@ impl Job<'_> {
         Ok(Journal {
             moves: plan.moves.clone(),
             remove: plan.remove.clone(),
-            caches: self.options.caches.to_vec(),
+            caches: (self.options.caches)(),
             record: Some((suffix, record)),
             ..Journal::new(Run::Install, &self.place.core)
         })
@@ -309,10 +309,7 @@ impl Job<'_> {
         let mut caches = Caches::default();
         if unfinished.is_none() {
             plan = self.plan()?;
-            let entries = self.options.caches.iter();
-            let there =
-                |path: &&PathBuf| fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink());
-            caches.removed = entries.filter(there).cloned().collect();
+            caches = Caches::planned((self.options.caches)());
         }
         preflight::check(self.place, self.archive)?;
         let mut result = self.result(Outcome::Planned, plan, caches, None);

@@ -136,15 +136,19 @@ pub fn install(
     let place = offer.place(data);
     // The menu's file will be new, and arduino-cli compiles a core anew where a file of it is; not so where only the libraries
     // are replaced.
-    let caches: &[PathBuf] = match place.active().exists() {
-        true => options.caches,
-        false => &[],
+    let replaces = place.active().exists();
+    let caches = || match replaces {
+        true => (options.caches)(),
+        false => Vec::new(),
     };
     let job = Job {
         place: &place,
         zip,
         archive: &archive,
-        options: &InstallOptions { caches, ..*options },
+        options: &InstallOptions {
+            caches: &caches,
+            ..*options
+        },
         disk,
         report,
     };

@@ -20,8 +20,9 @@ pub struct RevertOptions<'a> {
     pub dry_run: bool,
     /// Remove the patched libraries, once the stock ones are back, instead of keeping them aside.
     pub discard: bool,
-    /// Entries of core caches that hold this core, compiled against the libraries that are active now.
-    pub caches: &'a [PathBuf],
+    /// Lists the entries of core caches that hold this core, compiled against the libraries that are active now. Asked right
+    /// before the renames, for a compile may end at any time.
+    pub caches: &'a dyn Fn() -> Vec<PathBuf>,
     /// Says what is running that may hold the folder open, for example the IDE; `None` for nothing.
     pub running: &'a dyn Fn() -> Option<String>,
 }
@@ -77,7 +78,7 @@ pub fn revert(
         .iter()
         .any(|step| step.to == place.core.to_string())
     {
-        true => options.caches.to_vec(),
+        true => (options.caches)(),
         // The libraries stay those that the caches were compiled against.
         false => Vec::new(),
     };
@@ -87,13 +88,7 @@ pub fn revert(
         } else {
             Plan::default()
         };
-        let would = Caches {
-            removed: caches(&plan)
-                .into_iter()
-                .filter(|entry| entry.exists())
-                .collect(),
-            ..Caches::default()
-        };
+        let would = Caches::planned(caches(&plan));
         let outcome = match plan.moves.is_empty() && unfinished.is_none() {
             true => Outcome::Nothing,
             false => Outcome::Planned,

@@ -68,6 +68,25 @@ pub struct Unfinished {
     pub remedy: Remedy,
 }
 
+impl Unfinished {
+    /// What will be done about it, in a line.
+    pub fn line(&self) -> String {
+        let verb = match self.remedy {
+            Remedy::Finish => "finish",
+            Remedy::Undo => "undo",
+            Remedy::Forget => "forget, since folders were moved since,",
+        };
+        let run = match self.run {
+            Run::Install => "install",
+            Run::Revert => "install --revert",
+        };
+        format!(
+            "{verb} an {run} of core {} that began {} and was cut off",
+            self.core, self.begun
+        )
+    }
+}
+
 /// Looks at every core version in the tool folder `tools` of `chip`; a folder that does not exist holds none.
 ///
 /// # Errors

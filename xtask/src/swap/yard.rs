@@ -41,6 +41,25 @@ pub struct Caches {
     pub left: Vec<String>,
 }
 
+impl Caches {
+    /// What would become of these entries.
+    pub(super) fn planned(entries: Vec<PathBuf>) -> Self {
+        let is_link = |path: &PathBuf| {
+            path.symlink_metadata()
+                .is_ok_and(|found| found.is_symlink())
+        };
+        let there = entries
+            .into_iter()
+            .filter(|path| path.symlink_metadata().is_ok());
+        let (links, removed) = there.partition(is_link);
+        Self {
+            removed,
+            links,
+            left: Vec::new(),
+        }
+    }
+}
+
 /// The tool folder of one chip, while its lock is held.
 pub(super) struct Yard<'a> {
     tools: &'a Path,

@@ -42,10 +42,9 @@ impl Installation {
     }
 
     fn install_on(&self, disk: &dyn Disk, suffix: &str, dry_run: bool) -> Result<MenuInstalled> {
-        let caches = self.world.caches();
         let options = InstallOptions {
             dry_run,
-            caches: &caches,
+            caches: &|| self.world.caches(),
             running: &|| None,
         };
         let (core, zip) = (self.core(), self.world.zip(suffix));
@@ -60,7 +59,7 @@ impl Installation {
     fn revert_on(&self, disk: &dyn Disk, dry_run: bool) -> Result<MenuReverted> {
         let options = InstallOptions {
             dry_run,
-            caches: &[],
+            caches: &Vec::new,
             running: &|| None,
         };
         let place = &self.world.place;

@@ -274,7 +274,7 @@ fn a_dry_run_tells_all_and_changes_nothing() {
     let before = read(&world.path(""));
     let options = InstallOptions {
         dry_run: true,
-        caches: &caches,
+        caches: &|| world.caches(),
         running: &|| panic!("it matters only to a run"),
     };
     let zip = world.zip("xip-ecc");
@@ -296,7 +296,7 @@ fn a_dry_run_tells_all_and_changes_nothing() {
     let options = RevertOptions {
         dry_run: true,
         discard: false,
-        caches: &caches,
+        caches: &|| world.caches(),
         running: &|| None,
     };
     let plan = swap::revert(&world.place, &options, &RealDisk, &|_| {}).unwrap();

@@ -152,10 +152,9 @@ impl World {
     }
 
     pub(in crate::swap) fn install_zip(&self, disk: &dyn Disk, zip: &Path) -> Result<Installed> {
-        let caches = self.caches();
         let options = InstallOptions {
             dry_run: false,
-            caches: &caches,
+            caches: &|| self.caches(),
             running: &|| None,
         };
         swap::install(&self.place, zip, &options, disk, &|_| {})
@@ -166,11 +165,10 @@ impl World {
     }
 
     pub(in crate::swap) fn revert_on(&self, disk: &dyn Disk, discard: bool) -> Result<Reverted> {
-        let caches = self.caches();
         let options = RevertOptions {
             dry_run: false,
             discard,
-            caches: &caches,
+            caches: &|| self.caches(),
             running: &|| None,
         };
         swap::revert(&self.place, &options, disk, &|_| {})
