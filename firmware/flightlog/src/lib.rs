@@ -8,4 +8,5 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod crc;
 pub mod flash;
