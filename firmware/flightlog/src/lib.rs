@@ -8,5 +8,9 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod bench;
 pub mod crc;
+pub mod fifo;
 pub mod flash;
+pub mod pacing;
+pub mod stats;
