@@ -5,12 +5,14 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 pub mod bench;
+pub mod command;
 pub mod crc;
 pub mod fifo;
 pub mod flash;
 pub mod pacing;
+pub mod report;
 pub mod stats;
