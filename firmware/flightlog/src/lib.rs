@@ -9,4 +9,6 @@
 extern crate std;
 
 pub mod crc;
+pub mod delta;
 pub mod flash;
+pub mod sample;
