@@ -11,4 +11,5 @@ extern crate std;
 pub mod crc;
 pub mod delta;
 pub mod flash;
+pub mod ring;
 pub mod sample;
