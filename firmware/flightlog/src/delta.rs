@@ -90,12 +90,7 @@ impl Encoder {
     ///
     /// Gaps that follow each other without a sample between add up.
     pub fn gap(&mut self, missing: u32) {
-        self.gap = Some(match self.gap {
-            Some(0) => 0,
-            Some(_) if missing == 0 => 0,
-            Some(before) => before.saturating_add(missing),
-            None => missing,
-        });
+        self.gap = Some(add_gaps(self.gap, missing));
     }
 
     /// Begins anew: the next sample is full, whatever came before. A gap that was told stays told.
@@ -133,6 +128,16 @@ impl Encoder {
         self.last = Some(*sample);
         self.gap = None;
         Ok(pen.len)
+    }
+}
+
+/// A gap of `missing` samples right behind another: their sum, or 0 where either's length is not known.
+pub(crate) fn add_gaps(before: Option<u32>, missing: u32) -> u32 {
+    match before {
+        Some(0) => 0,
+        Some(_) if missing == 0 => 0,
+        Some(before) => before.saturating_add(missing),
+        None => missing,
     }
 }
 
