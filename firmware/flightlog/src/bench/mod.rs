@@ -11,6 +11,7 @@
 mod loop_task;
 mod phase;
 mod plan;
+mod region;
 mod writer;
 
 pub use loop_task::{LoopTask, Pass};
