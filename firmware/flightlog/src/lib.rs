@@ -14,6 +14,7 @@ pub mod flash;
 pub mod log;
 pub mod logger;
 pub mod pages;
+pub mod planner;
 pub mod record;
 pub mod ring;
 pub mod sample;
