@@ -26,6 +26,7 @@ enum Command {
     Demo(commands::demo::Demo),
     Patches(commands::patches::Patches),
     Pins(commands::pins::PinsCommand),
+    Plan(commands::plan::Plan),
     Sim(commands::sim::Sim),
 }
 
@@ -46,6 +47,7 @@ pub fn run() -> ExitCode {
         Command::Demo(command) => command.run(),
         Command::Patches(command) => command.run(),
         Command::Pins(command) => command.run(),
+        Command::Plan(command) => command.run(),
         Command::Sim(command) => command.run(),
     };
     match outcome {
