@@ -1,0 +1,215 @@
+//! The hazards that an audit found, each with what it was found in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::impact::{Impact, Kind};
+use super::view::View;
+use crate::hazards::{
+    self, Case, LINKER_SCRIPT, Level, Rule, SHARED_ARCHIVE, SHARED_THROUGH_HEADER, Settings,
+};
+use crate::libs::Value;
+use crate::libs::layout::{Layout, Product};
+use crate::libs::sdkconfig::SdkConfig;
+use crate::patchset::PatchSet;
+
+/// A hazard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The rule's name.
+    pub name: String,
+    /// The rule's level.
+    pub level: Level,
+    /// In what: builds, an archive, a linker script.
+    pub subject: String,
+    /// What happens.
+    pub says: String,
+    /// Symbols, and files that read them, for a rule about files.
+    pub found: Vec<String>,
+    /// Why.
+    pub reason: String,
+    /// Where that is written.
+    pub source: String,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}: {}", self.name, self.subject, self.says)
+    }
+}
+
+impl Finding {
+    /// With what to do where it is to stand.
+    pub(super) fn with_way_out(&self) -> String {
+        format!(
+            "{self} (to go on all the same: --accept-hazard {})",
+            self.name
+        )
+    }
+
+    fn new(rule: &Rule, subject: String, found: Vec<String>) -> Self {
+        Self {
+            name: rule.name.to_owned(),
+            level: rule.level,
+            subject,
+            says: rule.says.to_owned(),
+            found,
+            reason: rule.reason.to_owned(),
+            source: rule.source.to_owned(),
+        }
+    }
+}
+
+/// The rules about settings that the set breaks, one finding a rule with all its memory variants.
+pub(super) fn of_values(set: &PatchSet, layout: &Layout, views: &[View<'_>]) -> Vec<Finding> {
+    let bootloaders = layout.bootloaders();
+    let broken = layout.builds.iter().zip(views).filter_map(|(build, view)| {
+        let lines = set.reaching(build).into_iter();
+        let case = Case {
+            variant: build.variant()?,
+            stock: view.stock,
+            patched: view.patched,
+            asked: lines
+                .map(|(symbol, (_, line))| (symbol, &line.value))
+                .collect(),
+            bootloaders: &bootloaders,
+        };
+        Some((case.variant, hazards::found(&case)))
+    });
+    a_rule(&broken.collect::<Vec<_>>())
+}
+
+/// A memory variant and the rules that are broken in it.
+type Broken<'a> = (&'a str, Vec<&'static Rule>);
+
+fn a_rule(broken: &[Broken<'_>]) -> Vec<Finding> {
+    let in_rule = |rule: &&'static Rule| {
+        let variants = broken.iter().filter(|(_, rules)| rules.contains(rule));
+        let variants: BTreeSet<&str> = variants.map(|(variant, _)| *variant).collect();
+        let names: Vec<&str> = variants.into_iter().collect();
+        let subject = match names.as_slice() {
+            [] => return None,
+            [one] => format!("memory variant {one}"),
+            several => format!("memory variants {}", several.join(", ")),
+        };
+        Some(Finding::new(rule, subject, Vec::new()))
+    };
+    hazards::RULES.iter().filter_map(in_rule).collect()
+}
+
+/// The settings of stock libraries with lines that a quick build adds.
+struct WithDefines<'a> {
+    config: &'a SdkConfig,
+    defines: &'a BTreeMap<String, String>,
+}
+
+impl Settings for WithDefines<'_> {
+    fn on(&self, symbol: &str) -> bool {
+        match self.defines.get(symbol) {
+            Some(value) => value == "1",
+            None => self.config.is(symbol, &Value::Bool(true)),
+        }
+    }
+}
+
+/// One memory variant of stock libraries, and what a quick build adds to it.
+#[derive(Debug)]
+pub struct Ready {
+    /// Its name.
+    pub variant: String,
+    /// Its sdkconfig.h.
+    pub config: SdkConfig,
+    /// Symbol -> what it is defined as, of the lines that are added.
+    pub defines: BTreeMap<String, String>,
+}
+
+/// The rules about settings that `set` breaks when a quick build adds its lines to stock libraries.
+pub fn of_stock_libraries(set: &PatchSet, ready: &[Ready]) -> Vec<Finding> {
+    let none = BTreeMap::new();
+    let with = |one: &Ready| {
+        let lines = set.files.values().flatten();
+        let lines = lines.filter(|line| one.defines.contains_key(&line.symbol));
+        let settings = |defines| WithDefines {
+            config: &one.config,
+            defines,
+        };
+        hazards::found(&Case {
+            variant: &one.variant,
+            stock: &settings(&none),
+            patched: &settings(&one.defines),
+            asked: lines
+                .map(|line| (line.symbol.as_str(), &line.value))
+                .collect(),
+            bootloaders: &[],
+        })
+    };
+    let broken: Vec<Broken<'_>> = ready
+        .iter()
+        .map(|one| (one.variant.as_str(), with(one)))
+        .collect();
+    a_rule(&broken)
+}
+
+/// What is read by files that are not built for each memory variant, and by linker scripts.
+pub(super) fn of_impact(impact: &Impact, differing: &BTreeSet<String>) -> Vec<Finding> {
+    let mut findings: BTreeMap<(&str, &str), (&Rule, BTreeSet<String>)> = BTreeMap::new();
+    let mut add = |rule: &'static Rule, product, found: Vec<String>| {
+        let (_, all) = findings
+            .entry((rule.name, product))
+            .or_insert_with(|| (rule, BTreeSet::new()));
+        all.extend(found);
+    };
+    for mention in &impact.mentions {
+        let at = |symbol: &String| format!("{symbol} in {}", mention.file);
+        let unequal = mention
+            .symbols
+            .iter()
+            .filter(|symbol| differing.contains(*symbol));
+        let unequal: Vec<String> = unequal.map(at).collect();
+        for name in &mention.becomes {
+            let mut products = impact.products.iter();
+            let shared = products.any(|product| product.name == *name && !product.per_variant);
+            if shared && !unequal.is_empty() {
+                let rule = match mention.kind {
+                    Kind::Includes | Kind::Header => &SHARED_THROUGH_HEADER,
+                    _ => &SHARED_ARCHIVE,
+                };
+                add(rule, name, unequal.clone());
+            }
+            if matches!(mention.kind, Kind::LinkerScript | Kind::LinkerFragment) {
+                add(
+                    &LINKER_SCRIPT,
+                    name,
+                    mention.symbols.iter().map(at).collect(),
+                );
+            }
+        }
+    }
+    findings
+        .into_iter()
+        .map(|((_, product), (rule, found))| {
+            Finding::new(rule, product.to_owned(), found.into_iter().collect())
+        })
+        .collect()
+}
+
+/// The changed symbols of which a memory variant has another value than the libraries build, whose archives all variants
+/// share.
+pub(super) fn differing(
+    layout: &Layout,
+    views: &[View<'_>],
+    changed: &BTreeSet<String>,
+) -> BTreeSet<String> {
+    let builds = || layout.builds.iter().zip(views);
+    let libraries = builds().find(|(build, _)| matches!(build.product, Product::Libraries { .. }));
+    let Some((_, libraries)) = libraries else {
+        return BTreeSet::new();
+    };
+    let differs = |symbol: &&String| {
+        let variants = builds().filter(|(build, _)| build.variant().is_some());
+        let mut values = variants.map(|(_, view)| view.patched.value(symbol));
+        values.any(|value| value != libraries.patched.value(symbol))
+    };
+    changed.iter().filter(differs).cloned().collect()
+}
