@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::impact::{Impact, Kind};
-use super::view::View;
+use super::view::{Values, View};
 use crate::hazards::{
-    self, Case, LINKER_SCRIPT, Level, Rule, SHARED_ARCHIVE, SHARED_THROUGH_HEADER, Settings,
+    self, Case, LINKER_SCRIPT, Level, OUTPUT_RENAMED, Rule, SHARED_ARCHIVE, SHARED_THROUGH_HEADER,
+    Settings,
 };
 use crate::libs::Value;
 use crate::libs::layout::{Layout, Product};
@@ -151,47 +152,103 @@ pub fn of_stock_libraries(set: &PatchSet, ready: &[Ready]) -> Vec<Finding> {
     a_rule(&broken)
 }
 
-/// What is read by files that are not built for each memory variant, and by linker scripts.
+/// What is read by files that are not built for each memory variant, and by linker scripts; one finding a rule.
 pub(super) fn of_impact(impact: &Impact, differing: &BTreeSet<String>) -> Vec<Finding> {
-    let mut findings: BTreeMap<(&str, &str), (&Rule, BTreeSet<String>)> = BTreeMap::new();
-    let mut add = |rule: &'static Rule, product, found: Vec<String>| {
-        let (_, all) = findings
-            .entry((rule.name, product))
-            .or_insert_with(|| (rule, BTreeSet::new()));
-        all.extend(found);
-    };
+    let mut shared = Readers::default();
+    let mut by_header = Readers::default();
+    let mut scripts = Readers::default();
     for mention in &impact.mentions {
         let at = |symbol: &String| format!("{symbol} in {}", mention.file);
-        let unequal = mention
+        let unequal: Vec<String> = mention
             .symbols
             .iter()
-            .filter(|symbol| differing.contains(*symbol));
-        let unequal: Vec<String> = unequal.map(at).collect();
+            .filter(|symbol| differing.contains(*symbol))
+            .map(at)
+            .collect();
         for name in &mention.becomes {
             let mut products = impact.products.iter();
-            let shared = products.any(|product| product.name == *name && !product.per_variant);
-            if shared && !unequal.is_empty() {
-                let rule = match mention.kind {
-                    Kind::Includes | Kind::Header => &SHARED_THROUGH_HEADER,
-                    _ => &SHARED_ARCHIVE,
-                };
-                add(rule, name, unequal.clone());
+            let once = products.any(|product| product.name == *name && !product.per_variant);
+            if once && !unequal.is_empty() {
+                match mention.kind {
+                    Kind::Includes | Kind::Header => by_header.add(name, [mention.file.clone()]),
+                    _ => shared.add(name, unequal.clone()),
+                }
             }
             if matches!(mention.kind, Kind::LinkerScript | Kind::LinkerFragment) {
-                add(
-                    &LINKER_SCRIPT,
-                    name,
-                    mention.symbols.iter().map(at).collect(),
-                );
+                scripts.add(name, mention.symbols.iter().map(at));
             }
         }
     }
+    // What reads a symbol itself need not be told to include it as well.
+    by_header.0.retain(|name, _| !shared.0.contains_key(name));
+    let findings = [
+        (&SHARED_ARCHIVE, shared),
+        (&SHARED_THROUGH_HEADER, by_header),
+        (&LINKER_SCRIPT, scripts),
+    ];
     findings
         .into_iter()
-        .map(|((_, product), (rule, found))| {
-            Finding::new(rule, product.to_owned(), found.into_iter().collect())
-        })
+        .filter_map(|(rule, readers)| readers.finding(rule))
         .collect()
+}
+
+/// Product -> what makes it part of a finding.
+#[derive(Default)]
+struct Readers<'a>(BTreeMap<&'a str, BTreeSet<String>>);
+
+impl<'a> Readers<'a> {
+    fn add(&mut self, product: &'a str, found: impl IntoIterator<Item = String>) {
+        self.0.entry(product).or_default().extend(found);
+    }
+
+    fn finding(self, rule: &Rule) -> Option<Finding> {
+        let names: Vec<&str> = self.0.keys().copied().collect();
+        let found = self
+            .0
+            .iter()
+            .flat_map(|(name, found)| found.iter().map(move |one| format!("{name}: {one}")));
+        (!names.is_empty()).then(|| Finding::new(rule, names.join(", "), found.collect()))
+    }
+}
+
+/// What lib-builder makes the names of a build's output of.
+const NAMING: [&str; 3] = [
+    "CONFIG_LIB_BUILDER_FLASHMODE",
+    "CONFIG_LIB_BUILDER_FLASHFREQ",
+    "CONFIG_SPIRAM_MODE_OCT",
+];
+
+/// Builds whose output the set gives another name.
+pub(super) fn of_names(layout: &Layout, views: &[View<'_>]) -> Option<Finding> {
+    let mut found = Vec::new();
+    let mut builds = Vec::new();
+    for (build, view) in layout.builds.iter().zip(views) {
+        // The speed is no part of a variant's name, nor the kind of PSRAM of a bootloader's.
+        let naming = match build.product {
+            Product::Bootloader { .. } => &NAMING[..2],
+            _ => &[NAMING[0], NAMING[2]],
+        };
+        let value =
+            |view: &dyn Values, symbol: &str| view.value(symbol).unwrap_or("off").to_owned();
+        let changes = naming.iter().map(|symbol| {
+            (
+                symbol,
+                value(view.stock, symbol),
+                value(view.patched, symbol),
+            )
+        });
+        let changed: Vec<String> = changes
+            .filter(|(_, stock, patched)| stock != patched)
+            .map(|(symbol, stock, patched)| {
+                format!("{}: {symbol} {stock} -> {patched}", build.name())
+            })
+            .collect();
+        if !changed.is_empty() {
+            builds.push(build.name());
+            found.extend(changed);
+        }
+    }
+    (!builds.is_empty()).then(|| Finding::new(&OUTPUT_RENAMED, builds.join(", "), found))
 }
 
 /// The changed symbols of which a memory variant has another value than the libraries build, whose archives all variants

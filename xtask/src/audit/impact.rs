@@ -176,7 +176,7 @@ fn read(lib_builder: &Path, component: &Component, target: &str) -> Result<Vec<T
             // The Arduino core of every chip stands in cores/esp32.
             let other = below(entry.path()).is_ok_and(|path| {
                 other_chips(path.strip_prefix("cores/esp32").unwrap_or(&path), target)
-            });
+            }) || named_for_another(&name, target);
             entry.depth() == 0 || !(entry.file_type().is_dir() && skipped || other)
         });
     for entry in walk {
@@ -203,6 +203,13 @@ fn read(lib_builder: &Path, component: &Component, target: &str) -> Result<Vec<T
         });
     }
     Ok(texts)
+}
+
+/// Whether a file's name ends in another chip's, as `flash_config_esp32c6.c`.
+fn named_for_another(name: &str, target: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default();
+    stem.rsplit_once('_')
+        .is_some_and(|(_, last)| other_chips(Path::new(last), target))
 }
 
 fn kind(path: &Path) -> Option<Kind> {

@@ -160,6 +160,7 @@ pub fn run(request: &Request<'_>) -> Result<Audit> {
     let impact = impact::scan(lib_builder, &components, &layout, &changed)?;
     let differing = findings::differing(&layout, &views, &changed);
     let mut hazards = findings::of_values(set, &layout, &views);
+    hazards.extend(findings::of_names(&layout, &views));
     hazards.extend(findings::of_impact(&impact, &differing));
     hazards.sort_by_key(|finding| std::cmp::Reverse(finding.level));
     Ok(Audit {

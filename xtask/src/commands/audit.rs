@@ -63,6 +63,9 @@ pub struct AuditCommand {
     json: bool,
 }
 
+/// Places told of one hazard; more are counted.
+const FOUND_SHOWN: usize = 12;
+
 /// The names of `--accept-hazard`.
 pub(super) fn hazard_names() -> PossibleValuesParser {
     PossibleValuesParser::new(hazards::RULES.map(|rule| rule.name))
@@ -244,7 +247,11 @@ fn found(audit: &Audit) -> String {
     let mut text = "Hazards:".to_owned();
     for hazard in &audit.hazards {
         let mut lines = vec![format!("{}: {}", hazard.subject, hazard.says)];
-        lines.extend(hazard.found.iter().cloned());
+        lines.extend(hazard.found.iter().take(FOUND_SHOWN).cloned());
+        match hazard.found.len().saturating_sub(FOUND_SHOWN) {
+            0 => {}
+            more => lines.push(format!("and {more} more (--json has them all)")),
+        }
         lines.push(format!("why: {}", hazard.reason));
         lines.push(format!("see: {}", hazard.source));
         text += &format!("\n{:<8}{}", hazard.level, hazard.name);
@@ -286,7 +293,10 @@ fn impact(audit: &Audit) -> String {
     if table.is_empty() {
         return "No source reads a changed symbol.".to_owned();
     }
-    table.trim_fmt()
+    format!(
+        "{}\nFound by text; comments do not count, and whether the chip compiles a file was not asked.",
+        table.trim_fmt()
+    )
 }
 
 /// Files that read symbols themselves by name; those that only include such a header are counted.
@@ -303,7 +313,8 @@ fn readers(mentions: &[&Mention]) -> String {
     });
     let mut lines: Vec<String> = names.collect();
     if !through.is_empty() {
-        lines.push(format!("{} files by a header", through.len()));
+        let files = if through.len() == 1 { "file" } else { "files" };
+        lines.push(format!("{} {files} by a header", through.len()));
     }
     lines.dedup();
     lines.join("\n")

@@ -134,7 +134,7 @@ pub(crate) const FLASH_120: Rule = Rule {
 pub(crate) const SHARED_ARCHIVE: Rule = Rule {
     name: "variant-symbol-in-shared-archive",
     level: Level::Error,
-    says: "it reads a symbol that differs between memory variants, and is built only once, with the libraries build's value",
+    says: "built once, with the libraries build's value of a symbol that differs between memory variants",
     reason: "Upstream takes only the files of mem_variants_files from each memory variant's build. Every other archive and \
              linker script is the libraries build's, so in the other variants its code and their sdkconfig.h disagree.",
     source: "lib-builder configs/builds.json (mem_variants_files), tools/copy-mem-variant.sh",
@@ -143,7 +143,7 @@ pub(crate) const SHARED_ARCHIVE: Rule = Rule {
 pub(crate) const SHARED_THROUGH_HEADER: Rule = Rule {
     name: "variant-symbol-through-header",
     level: Level::Warning,
-    says: "it includes a header that reads a symbol which differs between memory variants, and is built only once",
+    says: "built once, and by a header that its sources include it reads a symbol that differs between memory variants",
     reason: "As variant-symbol-in-shared-archive, but by a header alone: whether the code uses that part of it is not known.",
     source: "lib-builder configs/builds.json (mem_variants_files), tools/copy-mem-variant.sh",
 };
@@ -151,16 +151,26 @@ pub(crate) const SHARED_THROUGH_HEADER: Rule = Rule {
 pub(crate) const LINKER_SCRIPT: Rule = Rule {
     name: "changes-linker-script",
     level: Level::Warning,
-    says: "it decides how memory is laid out, so every sketch's memory map may change",
+    says: "read by a linker script or fragment, so every sketch's memory map may change",
     reason: "Linker scripts and fragments that read a changed symbol can move code and data between internal RAM, flash and \
              PSRAM.",
     source: "ESP-IDF components/*/linker.lf, components/esp_system/ld",
 };
 
+pub(crate) const OUTPUT_RENAMED: Rule = Rule {
+    name: "output-renamed",
+    level: Level::Error,
+    says: "what it leaves gets another name, so that the file or folder which builds.json promises is missing",
+    reason: "lib-builder names a bootloader by the flash mode and speed, and a memory variant by the flash mode and the kind of \
+             PSRAM, that Kconfig made of the build.",
+    source: "lib-builder main/Kconfig.projbuild, CMakeLists.txt, tools/copy-bootloader.sh, tools/copy-mem-variant.sh",
+};
+
 /// Every rule, the worst first.
-pub const RULES: [&Rule; 12] = [
+pub const RULES: [&Rule; 13] = [
     &XIP_WITHOUT_BOOT_INIT,
     &SHARED_ARCHIVE,
+    &OUTPUT_RENAMED,
     &CLOCKS_DIFFER,
     &FLASH_120_WITHOUT_BOOTLOADER,
     &ECC_WITHOUT_OCTAL,

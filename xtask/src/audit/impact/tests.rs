@@ -47,6 +47,7 @@ fn what_reads_a_symbol_and_what_only_looks_so() {
             "#if CONFIG_X_LONG\n",
         ),
         ("esp-idf/components/spi_flash/test_apps/t.c", "CONFIG_X"),
+        ("esp-idf/components/spi_flash/config_esp32c6.c", "CONFIG_X"),
         ("esp-idf/components/spi_flash/esp32c3/c.c", "CONFIG_X"),
         ("esp-idf/components/spi_flash/esp32s3/s.S", "CONFIG_X"),
         (
