@@ -270,3 +270,60 @@ pub(super) fn differing(
     };
     changed.iter().filter(differs).cloned().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patchset;
+
+    fn ready(variant: &str, header: &str, defines: &[&str]) -> Ready {
+        Ready {
+            variant: variant.to_owned(),
+            config: SdkConfig::parse(header).unwrap(),
+            defines: defines
+                .iter()
+                .map(|name| (format!("CONFIG_{name}"), "1".to_owned()))
+                .collect(),
+        }
+    }
+
+    const XIP: [&str; 3] = [
+        "SPIRAM_XIP_FROM_PSRAM",
+        "SPIRAM_FETCH_INSTRUCTIONS",
+        "SPIRAM_RODATA",
+    ];
+
+    #[test]
+    fn a_quick_build_is_judged_by_the_headers_that_it_changes() {
+        let set = patchset::find("xip-ecc").unwrap();
+        let octal = "#define CONFIG_SPIRAM_MODE_OCT 1\n#define CONFIG_SPIRAM_BOOT_INIT 1\n";
+        let quad = "#define CONFIG_SPIRAM_MODE_QUAD 1\n";
+        let good = [ready("qio_opi", octal, &XIP), ready("qio_qspi", quad, &[])];
+        assert!(of_stock_libraries(&set, &good).is_empty());
+        let bad = [
+            ready("qio_qspi", quad, &XIP),
+            ready(
+                "dio_qspi",
+                quad,
+                &[&XIP[..], &["SPIRAM_ECC_ENABLE"]].concat(),
+            ),
+            ready("qio_opi", octal, &XIP[..2]),
+        ];
+        let found = of_stock_libraries(&set, &bad);
+        let told: Vec<(&str, &str)> = found
+            .iter()
+            .map(|one| (one.name.as_str(), one.subject.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (
+                    "xip-without-boot-init",
+                    "memory variants dio_qspi, qio_qspi"
+                ),
+                ("ecc-without-octal", "memory variant dio_qspi"),
+                ("half-of-the-program-moved", "memory variant qio_opi"),
+            ]
+        );
+    }
+}

@@ -25,7 +25,7 @@ const PYTHON: &str = "3.8";
 /// What a Python must say to be one.
 const ASK_VERSION: &str = "import sys; sys.exit(sys.version_info < (3, 8))";
 
-const TO_START: Duration = Duration::from_secs(20);
+const TO_START: Duration = Duration::from_secs(60);
 const TO_MAKE: Duration = Duration::from_secs(120);
 const TO_INSTALL: Duration = Duration::from_secs(180);
 /// Eighteen evaluations of ESP-IDF 5.5.5 take three seconds.
@@ -33,6 +33,11 @@ const TO_EVALUATE: Duration = Duration::from_secs(300);
 
 /// Lines of a program's own words that an error repeats.
 const KEPT_LINES: usize = 12;
+
+/// Ctrl-C, which ends the audit too and is no reason to go on by lines alone.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+pub(super) struct Interrupted;
 
 /// A Python that has kconfgen.
 #[derive(Debug)]
@@ -53,7 +58,7 @@ impl Kconfgen {
         })?;
         let folder = work.cache().join("kconfgen");
         let home = folder.join(VERSION);
-        if let Some(known) = Self::in_folder(&home) {
+        if let Some(known) = Self::in_folder(&home)? {
             return Ok(known);
         }
         if offline {
@@ -73,7 +78,7 @@ impl Kconfgen {
         make(&python, &part)?;
         install(&inside(&part), &folder)?;
         fs::rename(&part, &home)?;
-        Self::in_folder(&home).with_context(|| {
+        Self::in_folder(&home)?.with_context(|| {
             format!(
                 "esp-idf-kconfig was installed in {} and does not start there",
                 home.display()
@@ -81,12 +86,10 @@ impl Kconfgen {
         })
     }
 
-    fn in_folder(home: &Path) -> Option<Self> {
+    fn in_folder(home: &Path) -> Result<Option<Self>> {
         let python = inside(home);
-        let starts = python.exists()
-            && run(&python, &["-c", "import kconfgen.core"], TO_START)
-                .is_ok_and(|said| said.is_ok());
-        starts.then_some(Self { python })
+        let starts = python.exists() && runs(&python, "import kconfgen.core")?;
+        Ok(starts.then_some(Self { python }))
     }
 
     /// Runs `script` with the path of its job.
@@ -107,12 +110,24 @@ fn system_python() -> Result<PathBuf> {
     for name in ["python3", "python"] {
         // Windows has stubs of these names that only lead to its shop.
         if let Ok(python) = which::which(name)
-            && run(&python, &["-c", ASK_VERSION], TO_START).is_ok_and(|said| said.is_ok())
+            && runs(&python, ASK_VERSION)?
         {
             return Ok(python);
         }
     }
     bail!("no Python {PYTHON} or later is on the PATH (python3, python); install one")
+}
+
+/// Whether this is a Python that runs `code` without a fault.
+///
+/// # Errors
+/// Ctrl-C alone, which says nothing of the program.
+fn runs(python: &Path, code: &str) -> Result<bool> {
+    match run(python, &["-c", code], TO_START) {
+        Ok(said) => Ok(said.is_ok()),
+        Err(error) if error.is::<Interrupted>() => Err(error),
+        Err(_) => Ok(false),
+    }
 }
 
 fn make(python: &Path, to: &Path) -> Result<()> {
@@ -182,7 +197,7 @@ fn run(python: &Path, arguments: &[&str], limit: Duration) -> Result<Result<Stri
         Ok(())
     })?;
     if let Ended::Interrupted = ended {
-        bail!("interrupted");
+        bail!(Interrupted);
     }
     let said = lines.join("\n");
     Ok(if ended.success() { Ok(said) } else { Err(said) })

@@ -28,7 +28,7 @@ use crate::progress::{Event, Report};
 use crate::workdir::WorkDir;
 use components::Components;
 use evaluation::Ground;
-use kconfgen::Kconfgen;
+use kconfgen::{Interrupted, Kconfgen};
 use lines::Pair;
 use view::View;
 
@@ -138,7 +138,7 @@ pub fn run(request: &Request<'_>) -> Result<Audit> {
     let components = Components::read(lib_builder, &layout.target)?;
     let (evaluated, pairs);
     let (basis, views): (Basis, Vec<View<'_>>) =
-        match evaluate(request, &layout, &stacks, &components) {
+        match evaluate(request, &layout, &stacks, &components)? {
             Ok(answers) => {
                 evaluated = answers;
                 let basis = Basis::Kconfgen { version: KCONFGEN };
@@ -206,15 +206,18 @@ pub fn hazards_of_lines(set: &PatchSet, lib_builder: &Path, chip: &Chip) -> Resu
 }
 
 /// Kconfig's answers, or why there are none.
+///
+/// # Errors
+/// Ctrl-C.
 fn evaluate(
     request: &Request<'_>,
     layout: &Layout,
     stacks: &Stacks,
     components: &Components,
-) -> Result<Vec<Evaluated>, String> {
+) -> Result<Result<Vec<Evaluated>, String>> {
     let (work, offline) = match request.kconfig {
         Kconfig::Ask { work, offline } => (work, offline),
-        Kconfig::LinesAlone(why) => return Err(why.to_owned()),
+        Kconfig::LinesAlone(why) => return Ok(Err(why.to_owned())),
     };
     let answers = || -> Result<Vec<Evaluated>> {
         let kconfgen = Kconfgen::ready(work, offline, request.report)?;
@@ -243,7 +246,11 @@ fn evaluate(
             .collect();
         ground.evaluate(stacks, &asked.into_iter().collect::<Vec<_>>())
     };
-    answers().map_err(|error| format!("{error:#}"))
+    match answers() {
+        Ok(answers) => Ok(Ok(answers)),
+        Err(error) if error.is::<Interrupted>() => Err(error),
+        Err(error) => Ok(Err(format!("{error:#}"))),
+    }
 }
 
 impl Audit {

@@ -600,3 +600,105 @@ fn a_variant_that_would_get_another_name_is_told() {
         );
     }
 }
+
+/// A Python that makes its environment, and then waits for ever over the job, or fails at `pip`.
+#[cfg(unix)]
+fn stand_in(bin: &Path, pip: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let script = format!(
+        "#!/bin/sh\nshift 3\ncase \"$1 $2\" in\n'-m venv') mkdir -p \"$4/bin\"; cp \"$0\" \"$4/bin/python\" ;;\n\
+         '-m pip') {pip} ;;\n'-c '*) ;;\n*) touch \"$1.started\"; sleep 600 ;;\nesac\n"
+    );
+    fs::create_dir_all(bin).unwrap();
+    fs::write(bin.join("python3"), script).unwrap();
+    fs::set_permissions(bin.join("python3"), std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[cfg(unix)]
+fn path_with(bin: &Path) -> std::ffi::OsString {
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(bin.to_owned()).chain(std::env::split_paths(&others));
+    std::env::join_paths(all).unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_while_kconfig_is_asked_ends_the_audit() {
+    use std::process::{Command as Process, Stdio};
+    use std::time::{Duration, Instant};
+
+    let ground = ground();
+    let dir = tempfile::tempdir().unwrap();
+    stand_in(&dir.path().join("bin"), "exit 0");
+    let work = dir.path().join("work");
+    let mut child = Process::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["audit", "--json", "--lib-builder"])
+        .arg(ground.upstream())
+        .arg("--work-dir")
+        .arg(&work)
+        .env("PATH", path_with(&dir.path().join("bin")))
+        .env_remove("XTASK_CONFIG")
+        .env("XDG_CONFIG_HOME", "/nonexistent")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let started = || {
+        let mut files = walkdir::WalkDir::new(&work).into_iter().flatten();
+        files.any(|entry| entry.file_name() == "evaluate.py.started")
+    };
+    while !started() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "Kconfig was never asked"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let status = child.wait().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(status.code(), Some(1), "{error}");
+    assert!(
+        error.contains("interrupted") && output.stdout.is_empty(),
+        "{error}"
+    );
+    assert!(
+        work.join("cache/kconfgen")
+            .join(xtask::audit::KCONFGEN)
+            .exists()
+    );
+    assert_eq!(
+        fs::read_dir(work.join("jobs")).unwrap().count(),
+        0,
+        "no job stays behind"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pip_without_network_leaves_the_lines_and_no_half_environment() {
+    let ground = ground();
+    let dir = tempfile::tempdir().unwrap();
+    stand_in(
+        &dir.path().join("bin"),
+        "echo 'ERROR: no connection'; exit 1",
+    );
+    let work = dir.path().join("work");
+    let mut command = ground.command("xip-ecc", &work);
+    let (code, audit, error) = finish(command.env("PATH", path_with(&dir.path().join("bin"))));
+    assert_eq!(code, 0, "{error}");
+    let why = audit["basis"]["why"].as_str().unwrap();
+    assert!(
+        why.contains("pip could not") && why.contains("no connection"),
+        "{why}"
+    );
+    assert!(
+        !work
+            .join("cache/kconfgen")
+            .join(xtask::audit::KCONFGEN)
+            .exists()
+    );
+}
