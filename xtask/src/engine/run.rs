@@ -40,7 +40,7 @@ pub(super) fn stream(command: Command, sink: &mut dyn FnMut(&str) -> Result<()>)
     run(command, Stdio::null(), &Target::Group, sink)
 }
 
-/// Runs `command` as [`run`] does, for at most `limit`.
+/// Runs `command` for at most `limit`. Both its outputs go line by line to `sink`; Ctrl-C ends it and its children.
 ///
 /// # Errors
 /// It was still running then; it and its children have been ended.

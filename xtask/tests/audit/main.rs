@@ -631,11 +631,14 @@ fn ctrl_c_while_kconfig_is_asked_ends_the_audit() {
     let dir = tempfile::tempdir().unwrap();
     stand_in(&dir.path().join("bin"), "exit 0");
     let work = dir.path().join("work");
-    let mut child = Process::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(["audit", "--json", "--lib-builder"])
-        .arg(ground.upstream())
-        .arg("--work-dir")
-        .arg(&work)
+    let (xtask, upstream) = (env!("CARGO_BIN_EXE_xtask"), ground.upstream());
+    let shell = xshell::Shell::new().unwrap();
+    let mut command: Process = xshell::cmd!(
+        shell,
+        "{xtask} audit --json --lib-builder {upstream} --work-dir {work}"
+    )
+    .into();
+    let mut child = command
         .env("PATH", path_with(&dir.path().join("bin")))
         .env_remove("XTASK_CONFIG")
         .env("XDG_CONFIG_HOME", "/nonexistent")
