@@ -23,6 +23,7 @@ pub mod patchset;
 pub mod pipeline;
 pub mod progress;
 pub mod release;
+pub mod slashed;
 #[cfg(test)]
 mod testing;
 pub mod ui;

@@ -14,6 +14,7 @@ use crate::hazards::Settings;
 use crate::libs::layout::{Layout, Product};
 use crate::patchset::Stacks;
 use crate::patchset::layers::Stack;
+use crate::slashed::slashed;
 
 /// The script that kconfgen's Python runs.
 const SCRIPT: &str = include_str!("evaluate.py");
@@ -296,16 +297,4 @@ fn idf_version(idf: &Path) -> Result<String> {
     Ok(parts
         .context("tools/cmake/version.cmake does not tell ESP-IDF's version")?
         .join("."))
-}
-
-/// With `/`, which Kconfig wants on Windows too, where `\` begins an escape.
-fn slashed(path: &Path) -> Result<String> {
-    let text = path
-        .to_str()
-        .with_context(|| format!("the path {} is not UTF-8", path.display()))?;
-    Ok(if cfg!(windows) {
-        text.replace('\\', "/")
-    } else {
-        text.to_owned()
-    })
 }

@@ -211,19 +211,34 @@ fn change(change: &Change) -> String {
     )
 }
 
+/// Wishes that are alike stand together, with all their builds.
 fn unmet(audit: &Audit) -> Option<String> {
-    let mut table = ui::table(&["did not take", "in", "because", ""]);
+    let mut alike: BTreeMap<[&str; 4], Vec<&str>> = BTreeMap::new();
     for effect in &audit.builds {
         for unmet in &effect.unmet {
-            let note = match unmet.expected {
+            let expected = match unmet.expected {
                 true => "as the set expects",
-                false => "NOT expected",
+                false => "against what the set expects",
             };
-            let wish = format!("{}={}", unmet.symbol, unmet.wanted);
-            table.add_row([&wish, &effect.build, &unmet.reason, note]);
+            let key = [expected, &unmet.symbol, &unmet.wanted, &unmet.reason];
+            alike.entry(key).or_default().push(&effect.build);
         }
     }
-    (!table.is_empty()).then(|| table.trim_fmt())
+    if alike.is_empty() {
+        return None;
+    }
+    let mut text = "Did not take:".to_owned();
+    for ([expected, symbol, wanted, reason], builds) in alike {
+        text += &format!("\n  {symbol}={wanted}, {expected}");
+        let lines = [
+            format!("in {}", builds.join(", ")),
+            format!("because {reason}"),
+        ];
+        for line in lines.iter().flat_map(|line| ui::fold(line, 6)) {
+            text += &format!("\n      {line}");
+        }
+    }
+    Some(text)
 }
 
 fn values(audit: &Audit) -> Option<String> {

@@ -89,6 +89,15 @@ impl Ground {
         finish(self.command(set, &self.dir.path().join("work")).args(more))
     }
 
+    /// By lines alone, and by Kconfig where it can be asked: both are to say the same.
+    fn both(&self, set: &str) -> Vec<(i32, Value, String)> {
+        let mut runs = vec![self.by_lines(set, &[])];
+        if self.without.is_none() {
+            runs.push(self.audit(set, &[]));
+        }
+        runs
+    }
+
     /// The same on a machine without Python.
     fn by_lines(&self, set: &str, more: &[&str]) -> (i32, Value, String) {
         let work = tempfile::tempdir().unwrap();
@@ -188,11 +197,7 @@ fn the_default_set_is_clean() {
 #[test]
 fn the_form_for_the_whole_chip_is_told_its_hazard_with_and_without_kconfig() {
     let ground = ground();
-    let mut all = vec![ground.by_lines("xip-ecc-chip", &[])];
-    if ground.without.is_none() {
-        all.push(ground.audit("xip-ecc-chip", &[]));
-    }
-    for (code, audit, error) in &all {
+    for (code, audit, error) in &ground.both("xip-ecc-chip") {
         assert_eq!(*code, 3, "{error}");
         assert!(
             error.contains("--accept-hazard xip-without-boot-init"),
@@ -327,11 +332,7 @@ fn a_later_line_is_named_by_file_and_line() {
         "CONFIG_SPIRAM_BOOT_INIT=y\n",
         "",
     );
-    let mut all = vec![ground.by_lines(&set, &[])];
-    if ground.without.is_none() {
-        all.push(ground.audit(&set, &[]));
-    }
-    for (code, audit, error) in all {
+    for (code, audit, error) in ground.both(&set) {
         assert_eq!(code, 3, "{error}");
         let unmet = unmet(&audit);
         assert_eq!(unmet.len(), 2, "{unmet:?}");
@@ -397,14 +398,9 @@ fn a_shared_archive_that_reads_what_differs_is_named() {
         "CONFIG_SPIRAM_RESERVE=48\n",
         "",
     );
-    let mut runs = vec![(
-        ground.by_lines(&octal, &[]),
-        ground.by_lines(&all_alike, &[]),
-    )];
-    if ground.without.is_none() {
-        runs.push((ground.audit(&octal, &[]), ground.audit(&all_alike, &[])));
-    }
-    for ((code, audit, error), (alike_code, alike, _)) in runs {
+    for ((code, audit, error), (alike_code, alike, _)) in
+        ground.both(&octal).into_iter().zip(ground.both(&all_alike))
+    {
         assert_eq!((code, alike_code), (3, 0), "{error}");
         assert_eq!(
             hazards(&audit),
@@ -584,11 +580,7 @@ fn a_variant_that_would_get_another_name_is_told() {
         "CONFIG_SPIRAM_MODE_OCT=y\n",
         "",
     );
-    let mut all = vec![ground.by_lines(&set, &[])];
-    if ground.without.is_none() {
-        all.push(ground.audit(&set, &[]));
-    }
-    for (code, audit, error) in all {
+    for (code, audit, error) in ground.both(&set) {
         assert_eq!(code, 3, "{error}");
         assert_eq!(
             hazards(&audit),
