@@ -133,6 +133,7 @@ pub fn run(request: &Request<'_>) -> Result<Audit> {
         ..
     } = *request;
     let layout = Layout::read(&lib_builder.join("configs/builds.json"), chip)?;
+    set.check_expects(&layout)?;
     let stacks = set.stacks(lib_builder, &layout)?;
     let symbols = set.check_symbols(lib_builder, chip)?;
     let components = Components::read(lib_builder, &layout.target)?;

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Refusal;
 use crate::libs::Value;
-use crate::libs::layout::Build;
+use crate::libs::layout::{Build, Layout};
 use crate::libs::manifest::PatchSetRecord;
 use crate::names::Chip;
 
@@ -148,6 +148,34 @@ impl PatchSet {
             self.name,
             chips.join(", ")
         )))
+    }
+
+    /// One verdict for each `[[expect]]` that speaks of no memory variant of `layout`: nothing would be compared with it.
+    pub fn idle_expects(&self, layout: &Layout) -> Vec<Verdict> {
+        let variants = layout.memory_variants();
+        let idle = |expect: &&Expect| !variants.keys().any(|name| expect.variant.matches(name));
+        let names: Vec<&str> = variants.keys().copied().collect();
+        self.expects
+            .iter()
+            .filter(idle)
+            .map(|expect| Verdict {
+                place: format!("{}/patch.toml", self.place),
+                text: format!(
+                    "[[expect]]: `{}` matches no memory variant of {}; they are {}",
+                    expect.variant,
+                    layout.chip,
+                    names.join(", ")
+                ),
+            })
+            .collect()
+    }
+
+    /// Refuses what [`PatchSet::idle_expects`] finds.
+    ///
+    /// # Errors
+    /// [`Refusal::Usage`] with every verdict.
+    pub fn check_expects(&self, layout: &Layout) -> Result<()> {
+        refuse(&self.name, &self.idle_expects(layout))
     }
 
     /// The line of the set for each symbol that reaches `build`, with its file; of two lines the later one counts.

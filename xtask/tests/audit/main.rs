@@ -379,6 +379,27 @@ fn bad_lines_are_refused_one_verdict_a_line() {
     );
 }
 
+#[test]
+fn an_expectation_of_no_variant_is_refused_before_the_build() {
+    let ground = ground();
+    let sets = tempfile::tempdir().unwrap();
+    let set = made_up::set(
+        sets.path(),
+        "idle",
+        "defconfig.opi_ram",
+        "CONFIG_SPIRAM_RESERVE=48\n",
+        "[[expect]]\nvariant = \"*_octal\"\nCONFIG_SPIRAM_RESERVE = 48\n",
+    );
+    let (code, _, error) = ground.by_lines(&set, &[]);
+    assert_eq!(code, 2);
+    assert!(
+        error.contains(
+            "`*_octal` matches no memory variant of esp32s3; they are dio_qspi, qio_opi, qio_qspi"
+        ),
+        "{error}"
+    );
+}
+
 /// Case C5.
 #[test]
 fn a_shared_archive_that_reads_what_differs_is_named() {
