@@ -21,6 +21,7 @@ pub struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Audit(Box<commands::audit::AuditCommand>),
     BuildLibs(Box<commands::build_libs::BuildLibs>),
     Compare(commands::compare::Compare),
     Demo(commands::demo::Demo),
@@ -42,6 +43,7 @@ pub fn run() -> ExitCode {
         tracing::warn!("{error:#}");
     }
     let outcome = match cli.command {
+        Command::Audit(command) => command.run(),
         Command::BuildLibs(command) => command.run(),
         Command::Compare(command) => command.run(),
         Command::Demo(command) => command.run(),

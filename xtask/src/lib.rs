@@ -5,6 +5,7 @@
 //! -> [`package`] (zip). [`pipeline`] and [`commands`] wire the stages together; nothing below it prints, prompts or exits.
 
 pub mod arduino;
+pub mod audit;
 pub mod build;
 pub mod cli;
 pub mod commands;
@@ -13,6 +14,7 @@ pub mod demo;
 pub mod digest;
 pub mod engine;
 pub mod exit;
+pub mod hazards;
 pub mod http;
 pub mod libs;
 pub mod names;
@@ -21,6 +23,7 @@ pub mod patchset;
 pub mod pipeline;
 pub mod progress;
 pub mod release;
+pub mod slashed;
 #[cfg(test)]
 mod testing;
 pub mod ui;

@@ -33,6 +33,9 @@ use quick::Quick;
 /// What the address of every repository of upstream begins with; the demonstration's own folder stands in for it.
 pub const SERVER: &str = "https://github.com/";
 
+/// Why its audits do not ask Kconfig.
+const WITHOUT_KCONFIG: Option<&str> = Some("the demonstration does without Python");
+
 /// How the demonstration is to be played.
 #[derive(Debug)]
 pub struct Options {
@@ -230,6 +233,8 @@ fn build(options: &Options, folder: &Folder, report: Report<'_>) -> Result<Outco
         },
         stop_after: None,
         effort: Effort::Fast,
+        accepted: Vec::new(),
+        without_kconfig: WITHOUT_KCONFIG,
     };
     pipeline::run(pins, &options, report)
 }
