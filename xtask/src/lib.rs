@@ -2,7 +2,7 @@
 //!
 //! Data flows one way, a module a stage:
 //! [`release`] (pins) -> [`upstream`] (sources) -> [`patchset`] (patched sources) -> [`build`] (built libraries)
-//! -> [`package`] (zip). [`pipeline`] and [`commands`] wire the stages together; nothing below it prints, prompts or exits.
+//! -> [`package`] (zip), [`verify`] (verdict). [`pipeline`] and [`commands`] wire the stages together; nothing below it prints, prompts or exits.
 
 pub mod arduino;
 pub mod build;
@@ -25,5 +25,6 @@ pub mod release;
 mod testing;
 pub mod ui;
 pub mod upstream;
+pub mod verify;
 pub mod whole_file;
 pub mod workdir;

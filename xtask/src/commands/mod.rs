@@ -7,6 +7,7 @@ mod dry_run;
 pub mod patches;
 pub mod pins;
 pub mod release_args;
+pub mod verify;
 
 use std::path::{Path, PathBuf};
 
