@@ -3,6 +3,8 @@
 //! [`files`] looks at a libraries tree ([`subject`]) and gives [`Check`]s; a [`Verdict`] holds them all.
 
 pub mod files;
+#[cfg(test)]
+mod made_up;
 mod object_file;
 mod settings;
 pub mod subject;

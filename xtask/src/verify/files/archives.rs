@@ -65,7 +65,7 @@ pub(super) fn check(subject: &Subject, report: Report<'_>) -> Result<Outcome> {
 }
 
 /// How many objects an archive holds, or what is wrong with it, to be read behind its name.
-fn objects(bytes: &[u8], machine: Machine) -> Result<usize, String> {
+pub(super) fn objects(bytes: &[u8], machine: Machine) -> Result<usize, String> {
     let archive = Archive::parse(bytes).map_err(|error| format!(": {error:#}"))?;
     for member in archive.members() {
         object_file::read(member.data, Kind::Object, machine)

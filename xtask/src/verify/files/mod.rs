@@ -98,3 +98,6 @@ pub fn not_run(why: &str, asked: bool) -> Vec<Check> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;
