@@ -1,8 +1,10 @@
 //! `cargo xtask verify`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use fs_err as fs;
 use serde::Serialize;
 
 use super::{DEFAULT_CHIP, DEFAULT_CORE};
@@ -14,6 +16,7 @@ use crate::patchset;
 use crate::progress::{Event, Report};
 use crate::release;
 use crate::ui;
+use crate::verify::compile::{self, ArduinoCli, Looked, Request, Source};
 use crate::verify::subject::{self, Account};
 use crate::verify::{Expected, Subject, Verdict, files};
 
@@ -28,6 +31,9 @@ Examples:
   cargo xtask verify
   cargo xtask verify --expect xip-ecc
   cargo xtask verify --tree ~/.arduino15/packages/esp32/tools/esp32s3-libs/3.3.12.stock --expect stock
+  cargo xtask verify --compile
+  cargo xtask verify --compile --sketch ~/Arduino/MySketch --fqbn esp32:esp32:esp32s3:PSRAM=opi,FlashSize=16M
+  cargo xtask verify --elf build/MySketch.ino.elf
   cargo xtask verify --json")]
 pub struct Verify {
     /// Libraries to look at [default: those that the installed core uses]
@@ -45,19 +51,50 @@ pub struct Verify {
     /// Data folder of the Arduino programs [default: as arduino-cli and the IDE find it]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// Compile a sketch with arduino-cli, anew and in a folder of its own, and look at the program
+    #[arg(long, conflicts_with = "elf")]
+    compile: bool,
+    /// The sketch for --compile [default: StallBench, which comes with this tool]
+    #[arg(long, value_name = "DIR", requires = "compile")]
+    sketch: Option<PathBuf>,
+    /// The board for --compile, with its options
+    #[arg(long, value_name = "FQBN", default_value = DEFAULT_FQBN)]
+    fqbn: String,
+    /// Folder of a library for --compile, which goes before an installed one (repeatable)
+    #[arg(long = "library", value_name = "DIR", requires = "compile")]
+    libraries: Vec<PathBuf>,
+    /// The arduino-cli for --compile [default: on the PATH]
+    #[arg(long, value_name = "PROGRAM", requires = "compile")]
+    arduino_cli: Option<PathBuf>,
+    /// Give up compiling after so many minutes
+    #[arg(long, value_name = "MINUTES", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    compile_limit: u64,
+    /// Look at a program that was compiled before; the libraries are then looked at with --tree alone
+    #[arg(long, value_name = "FILE")]
+    elf: Option<PathBuf>,
+    /// PSRAM of your part, in MB
+    #[arg(long, value_name = "MB", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=32))]
+    psram: u32,
+    /// Where --compile works [default: target/xip, or work-dir of the config file]
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// The result for a script.
+/// The board where `--fqbn` is not given: a generic ESP32-S3 with octal PSRAM.
+const DEFAULT_FQBN: &str = "esp32:esp32:esp32s3:PSRAM=opi";
+
+/// All that was found.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct Answer {
     /// Whether the exit code is 0.
     good: bool,
     libraries: Option<Libraries>,
+    program: Option<Looked>,
     #[serde(flatten)]
-    verdict: &'a Verdict,
+    verdict: Verdict,
 }
 
 /// The tree that was looked at.
@@ -72,57 +109,72 @@ impl Verify {
     /// Carries the command out.
     ///
     /// # Errors
-    /// [`Refusal::Usage`] for a tree or a patch set that is none; [`Refusal::Check`] where the verdict is not good.
+    /// [`Refusal::Usage`] for a tree, a sketch or a patch set that is none; [`Refusal::Check`] where the verdict is not good.
     pub fn run(self) -> Result<()> {
         let bar = ui::Bar::new(self.json);
         let report = |event: Event<'_>| bar.event(event);
-        let outcome = self.look(&report);
+        let answer = self.look(&report);
         bar.finish();
-        let (libraries, verdict) = outcome?;
-        let good = verdict.is_good();
+        let answer = answer?;
         if self.json {
-            let answer = Answer {
-                good,
-                libraries,
-                verdict: &verdict,
-            };
             ui::println(&serde_json::to_string_pretty(&answer)?)?;
         } else {
-            if let Some(libraries) = &libraries {
-                ui::println(&format!(
-                    "{}\n{}",
-                    libraries.path.display(),
-                    libraries.account
-                ))?;
-            }
-            ui::println(&ui::verdict(&verdict))?;
+            print(&answer)?;
         }
-        if good {
+        if answer.good {
             return Ok(());
         }
-        let bad = verdict.checks.iter().filter(|check| check.is_bad());
+        let bad = answer.verdict.checks.iter().filter(|check| check.is_bad());
         let bad: Vec<&str> = bad.map(|check| check.id).collect();
         bail!(Refusal::Check(format!("not good: {}", bad.join(", "))))
     }
 
-    fn look(&self, report: Report<'_>) -> Result<(Option<Libraries>, Verdict)> {
+    fn look(&self, report: Report<'_>) -> Result<Answer> {
+        let expected = self.expected()?;
         let mut verdict = Verdict::default();
-        let subject = match self.subject()? {
-            Ok(subject) => {
-                verdict.checks.extend(files::check(&subject, report));
-                Some(subject)
+        // Who names a finished program asks about that.
+        let asked = self.tree.is_some() || self.elf.is_none();
+        let subject = if asked {
+            match self.subject(&expected)? {
+                Ok(subject) => Some(subject),
+                Err(why) if self.compile => {
+                    verdict.checks.extend(files::not_run(&why, true));
+                    None
+                }
+                Err(why) => bail!(Refusal::Usage(format!("no libraries to look at: {why}"))),
             }
-            Err(why) => bail!(Refusal::Usage(format!("no libraries to look at: {why}"))),
+        } else {
+            let why = "only the program was asked about; --tree names libraries";
+            verdict.checks.extend(files::not_run(why, false));
+            None
         };
-        let libraries = subject.as_ref().map(|subject| Libraries {
-            path: subject.root().to_owned(),
-            account: subject.account(),
-        });
-        Ok((libraries, verdict))
+        if let Some(subject) = &subject {
+            verdict.checks.extend(files::check(subject, report));
+        }
+        // Dropped at the end, with all that was built in it.
+        let build = self.compile.then(|| self.build_folder()).transpose()?;
+        let plan = compile::Plan {
+            source: self.source(build.as_ref().map(tempfile::TempDir::path))?,
+            chip: &self.chip,
+            subject: subject.as_ref(),
+            expected: &expected,
+            psram_mb: self.psram,
+        };
+        let (checks, program) = compile::check(&plan, report);
+        verdict.checks.extend(checks);
+        Ok(Answer {
+            good: verdict.is_good(),
+            libraries: subject.as_ref().map(|subject| Libraries {
+                path: subject.root().to_owned(),
+                account: subject.account(),
+            }),
+            program,
+            verdict,
+        })
     }
 
     /// The libraries to look at, or why there are none.
-    fn subject(&self) -> Result<Result<Subject, String>> {
+    fn subject(&self, expected: &Expected) -> Result<Result<Subject, String>> {
         let data = match &self.tree {
             Some(_) => None,
             None => arduino::data_dir(self.data_dir.as_deref())?.map(|found| found.path),
@@ -144,7 +196,61 @@ impl Verify {
             .and_then(|data| release::stock_folder(&data, &self.chip, &self.core).ok())
             .filter(|stock| *stock != root)
             .and_then(|stock| Tree::open(&stock).ok());
-        Subject::open(&root, &self.chip, self.expected()?, stock).map(Ok)
+        Subject::open(&root, &self.chip, expected.clone(), stock).map(Ok)
+    }
+
+    /// The program to look at.
+    fn source<'a>(&'a self, build: Option<&Path>) -> Result<Source<'a>> {
+        if let Some(elf) = &self.elf {
+            if !elf.is_file() {
+                bail!(Refusal::Usage(format!(
+                    "--elf {}: no such file",
+                    elf.display()
+                )));
+            }
+            return Ok(Source::Elf(elf));
+        }
+        let Some(build) = build else {
+            return Ok(Source::Nothing(
+                "not asked for: --compile compiles a sketch, --elf names a program",
+            ));
+        };
+        let cli = ArduinoCli::find(self.arduino_cli.as_deref(), self.data_dir.as_deref());
+        Ok(Source::Sketch {
+            cli: cli.map_err(|error| format!("{error:#}")),
+            request: Request {
+                sketch: self.sketch()?,
+                fqbn: self.fqbn.clone(),
+                libraries: self.libraries.clone(),
+                build: build.to_owned(),
+                limit: Duration::from_secs(60 * self.compile_limit),
+            },
+        })
+    }
+
+    fn sketch(&self) -> Result<PathBuf> {
+        let sketch = self
+            .sketch
+            .clone()
+            .unwrap_or_else(|| super::workspace().join("firmware").join("StallBench"));
+        let name = sketch.file_name().unwrap_or_default().to_string_lossy();
+        // A sketch is named by its folder; arduino-cli also takes the file in it.
+        if sketch.is_file() || sketch.join(format!("{name}.ino")).is_file() {
+            return Ok(sketch);
+        }
+        bail!(Refusal::Usage(format!(
+            "{} is no sketch: no {name}.ino in it; name one with --sketch",
+            sketch.display()
+        )))
+    }
+
+    /// An empty folder to compile in.
+    fn build_folder(&self) -> Result<tempfile::TempDir> {
+        let work = super::work_dir(self.work_dir.as_deref(), &super::config()?)?;
+        let folder = work.root().join("verify");
+        fs::create_dir_all(&folder)?;
+        tempfile::tempdir_in(&folder)
+            .with_context(|| format!("making a folder in {}", folder.display()))
     }
 
     fn expected(&self) -> Result<Expected> {
@@ -158,4 +264,27 @@ impl Verify {
             }
         })
     }
+}
+
+/// The result for a person.
+fn print(answer: &Answer) -> Result<()> {
+    if let Some(libraries) = &answer.libraries {
+        ui::println(&format!(
+            "{}\n{}",
+            libraries.path.display(),
+            libraries.account
+        ))?;
+    }
+    ui::println(&ui::verdict(&answer.verdict))?;
+    let left = answer.program.iter().flat_map(|program| &program.left);
+    let mut table = ui::table(&["PSRAM", "usable", "left for the sketch"]);
+    for part in left {
+        let kb = |bytes: u64| format!("{} KB", bytes / 1024);
+        let left = part.left.map_or("does not fit".to_owned(), kb);
+        table.add_row([format!("{} MB", part.size_mb), kb(part.usable), left]);
+    }
+    if !table.is_empty() {
+        ui::println(&format!("\n{}", table.trim_fmt()))?;
+    }
+    Ok(())
 }

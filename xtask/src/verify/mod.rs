@@ -1,11 +1,15 @@
 //! The last stage: is it really running from PSRAM?
 //!
-//! [`files`] looks at a libraries tree ([`subject`]) and gives [`Check`]s; a [`Verdict`] holds them all.
+//! [`files`] looks at a libraries tree ([`subject`]), [`compile`] at a program ([`program`]). Each gives [`Check`]s; a
+//! [`Verdict`] holds them all.
 
+pub mod compile;
 pub mod files;
 #[cfg(test)]
 mod made_up;
 mod object_file;
+pub mod program;
+pub mod psram;
 mod settings;
 pub mod subject;
 mod verdict;

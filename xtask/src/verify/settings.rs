@@ -1,5 +1,6 @@
 //! The settings that decide where a program runs, as one memory variant's sdkconfig.h has them.
 
+use super::program::Placement;
 use crate::libs::Value;
 use crate::libs::sdkconfig::SdkConfig;
 
@@ -40,6 +41,15 @@ impl Settings {
     /// Whether the flash driver leaves the cache on while flash is written.
     pub(super) fn cache_stays_on(self) -> bool {
         self.xip() || self.auto_suspend
+    }
+
+    /// Where a program of these settings runs from.
+    pub(super) fn placement(self) -> Placement {
+        match (self.xip(), self.auto_suspend) {
+            (true, _) => Placement::Psram,
+            (false, true) => Placement::FlashSuspended,
+            (false, false) => Placement::Flash,
+        }
     }
 
     /// What they are, in a word: `XIP and ECC`, `XIP`, `stock` or what is odd.
