@@ -442,3 +442,6 @@ impl Looked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
