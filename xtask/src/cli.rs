@@ -29,6 +29,7 @@ enum Command {
     Pins(commands::pins::PinsCommand),
     Plan(commands::plan::Plan),
     Sim(commands::sim::Sim),
+    Verify(Box<commands::verify::Verify>),
 }
 
 /// Runs the tool on the process's arguments.
@@ -51,6 +52,7 @@ pub fn run() -> ExitCode {
         Command::Pins(command) => command.run(),
         Command::Plan(command) => command.run(),
         Command::Sim(command) => command.run(),
+        Command::Verify(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

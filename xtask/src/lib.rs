@@ -2,7 +2,7 @@
 //!
 //! Data flows one way, a module a stage:
 //! [`release`] (pins) -> [`upstream`] (sources) -> [`patchset`] (patched sources) -> [`build`] (built libraries)
-//! -> [`package`] (zip). [`pipeline`] and [`commands`] wire the stages together; nothing below it prints, prompts or exits.
+//! -> [`package`] (zip), [`verify`] (verdict). [`pipeline`] and [`commands`] wire the stages together; nothing below it prints, prompts or exits.
 
 pub mod arduino;
 pub mod audit;
@@ -28,5 +28,6 @@ pub mod slashed;
 mod testing;
 pub mod ui;
 pub mod upstream;
+pub mod verify;
 pub mod whole_file;
 pub mod workdir;

@@ -10,6 +10,7 @@ pub mod pins;
 pub mod plan;
 pub mod release_args;
 pub mod sim;
+pub mod verify;
 
 use std::path::{Path, PathBuf};
 
