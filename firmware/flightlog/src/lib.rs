@@ -8,6 +8,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod archive;
 pub mod crc;
 pub mod delta;
 pub mod flash;
