@@ -27,6 +27,7 @@ enum Command {
     Patches(commands::patches::Patches),
     Pins(commands::pins::PinsCommand),
     Plan(commands::plan::Plan),
+    Sim(commands::sim::Sim),
 }
 
 /// Runs the tool on the process's arguments.
@@ -47,6 +48,7 @@ pub fn run() -> ExitCode {
         Command::Patches(command) => command.run(),
         Command::Pins(command) => command.run(),
         Command::Plan(command) => command.run(),
+        Command::Sim(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,6 +8,7 @@ pub mod patches;
 pub mod pins;
 pub mod plan;
 pub mod release_args;
+pub mod sim;
 
 use std::path::{Path, PathBuf};
 
