@@ -8,13 +8,17 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod bench;
 pub mod crc;
 pub mod delta;
+pub mod fifo;
 pub mod flash;
 pub mod log;
 pub mod logger;
+pub mod pacing;
 pub mod pages;
 pub mod record;
 pub mod ring;
 pub mod sample;
 pub mod sector;
+pub mod stats;
