@@ -5,10 +5,11 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 pub mod bench;
+pub mod command;
 pub mod crc;
 pub mod delta;
 pub mod fifo;
@@ -18,6 +19,7 @@ pub mod logger;
 pub mod pacing;
 pub mod pages;
 pub mod record;
+pub mod report;
 pub mod ring;
 pub mod sample;
 pub mod sector;
