@@ -29,7 +29,7 @@ pub struct Pass {
 impl LoopTask {
     /// A loop whose first pass is due one period after `now_us` (microseconds of a clock that only moves forward).
     pub fn new(settings: &Settings, now_us: u64) -> Self {
-        let period_us = u64::from(settings.loop_period_us);
+        let period_us = u64::from(settings.loop_period_us.max(1));
         Self {
             period_us,
             due_us: now_us.saturating_add(period_us),
@@ -46,16 +46,15 @@ impl LoopTask {
 
     /// Begins a pass.
     ///
-    /// A pass that is less than a period late keeps the beat; after a longer stall the beat begins anew, because a control
-    /// loop that runs its missed passes in a row would compute with stale times.
+    /// Passes that a stall has cost are not made up, because a control loop that ran them in a row would compute with stale
+    /// times; the beat itself never shifts, so that it stays on the ticks of the scheduler.
     pub fn pass(&mut self, now_us: u64) -> Pass {
         self.gaps.pass(now_us);
-        let next = self.due_us.saturating_add(self.period_us);
-        self.due_us = if now_us >= next {
-            now_us.saturating_add(self.period_us)
-        } else {
-            next
-        };
+        let late = now_us.saturating_sub(self.due_us);
+        let beats = late / self.period_us + 1;
+        self.due_us = self
+            .due_us
+            .saturating_add(beats.saturating_mul(self.period_us));
         let samples = self.fifo.drain(now_us).samples;
         let burst_us = u64::from(samples) * u64::from(self.load.sample_ns) / 1_000;
         Pass {
@@ -77,13 +76,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pass_a_little_late_keeps_the_beat_and_a_stall_begins_it_anew() {
+    fn late_passes_keep_the_beat_and_missed_ones_are_left_out() {
         let mut task = LoopTask::new(&Settings::default(), 10_000);
         assert_eq!(task.due_us(), 12_000);
-        task.pass(13_500);
-        assert_eq!(task.due_us(), 14_000);
-        task.pass(16_000);
-        assert_eq!(task.due_us(), 18_000);
+        for (now, due) in [
+            (12_000, 14_000),
+            (15_999, 16_000),
+            (16_000, 18_000),
+            (25_000, 26_000),
+        ] {
+            task.pass(now);
+            assert_eq!(task.due_us(), due);
+        }
     }
 
     #[test]
@@ -95,7 +99,7 @@ mod tests {
             Pass {
                 samples: 16,
                 burst_us: 268,
-                work_us: 1_000
+                work_us: 1_125
             }
         );
         let late = task.pass(30_000);

@@ -11,6 +11,7 @@
 mod loop_task;
 mod phase;
 mod plan;
+mod region;
 mod writer;
 
 pub use loop_task::{LoopTask, Pass};
@@ -40,7 +41,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// The logger's own: 500 Hz, 8 kHz, and a FIFO of 256 words, which holds 85 samples.
+    /// The logger's own: 500 Hz and 8 kHz. 256 words are 85 samples, or 10.6 ms: an assumption, the article gives no depth.
     fn default() -> Self {
         Self {
             loop_period_us: 2_000,
@@ -67,13 +68,14 @@ pub struct Load {
 }
 
 impl Default for Load {
-    /// 21 bytes a sample at 10 MHz. The other times are fitted: with them the simulator gives the article's table.
+    /// 21 bytes a sample at 10 MHz. `pass_us` and `job_us` are fitted: with them the simulator gives the article's table,
+    /// whose flight computer did more than its text says.
     fn default() -> Self {
         Self {
             sample_ns: fifo::WORDS_PER_SAMPLE * fifo::WORD_BYTES * 8 * 100,
-            pass_us: 1_000,
-            job_us: 3_000,
-            job_period_us: 1_000_700,
+            pass_us: 1_125,
+            job_us: 2_920,
+            job_period_us: 1_000_000,
         }
     }
 }
