@@ -26,6 +26,7 @@ enum Command {
     Demo(commands::demo::Demo),
     Patches(commands::patches::Patches),
     Pins(commands::pins::PinsCommand),
+    Plan(commands::plan::Plan),
 }
 
 /// Runs the tool on the process's arguments.
@@ -45,6 +46,7 @@ pub fn run() -> ExitCode {
         Command::Demo(command) => command.run(),
         Command::Patches(command) => command.run(),
         Command::Pins(command) => command.run(),
+        Command::Plan(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

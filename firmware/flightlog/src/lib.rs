@@ -18,6 +18,7 @@ pub mod log;
 pub mod logger;
 pub mod pacing;
 pub mod pages;
+pub mod planner;
 pub mod record;
 pub mod report;
 pub mod ring;

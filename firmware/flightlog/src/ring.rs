@@ -308,10 +308,15 @@ impl<'m> Consumer<'_, 'm> {
     ///
     /// `into` may be shorter than a block, then the rest of it is passed over.
     pub fn take(&mut self, into: &mut [u8]) -> Option<u32> {
-        let block = self.blocks().next()?;
-        let missed = self.missed(&block);
+        if self.ready() == 0 {
+            return None;
+        }
+        let read = self.ring.read.load(Relaxed);
+        let block = self.ring.view(read);
         block.copy_to(into);
-        self.release(1);
+        let missed = self.missed(&block);
+        self.expected = Some(block.number().wrapping_add(1));
+        self.ring.read.store(self.ring.after(read, 1), Release);
         Some(missed)
     }
 
@@ -337,8 +342,16 @@ impl Block<'_> {
     /// Copies the block's bytes, as many as fit; says how many those were.
     pub fn copy_to(&self, into: &mut [u8]) -> usize {
         let len = into.len().min(self.bytes);
-        for (piece, word) in into[..len].chunks_mut(WORD).zip(&self.words[1..]) {
-            piece.copy_from_slice(&word.load(Relaxed).to_le_bytes()[..piece.len()]);
+        let words = self.words.get(1..).unwrap_or_default();
+        // Whole words apart from the rest: a copy of a length that the compiler knows is one instruction, not a call.
+        let (whole, rest) = into[..len].as_chunks_mut::<WORD>();
+        for (piece, word) in whole.iter_mut().zip(words) {
+            *piece = word.load(Relaxed).to_le_bytes();
+        }
+        if let Some(word) = words.get(whole.len()) {
+            for (byte, value) in rest.iter_mut().zip(word.load(Relaxed).to_le_bytes()) {
+                *byte = value;
+            }
         }
         len
     }
@@ -351,10 +364,16 @@ fn count(counter: &AtomicU32) {
 
 /// Stores bytes in words, the last one filled up with zeros.
 fn store(words: &[AtomicU32], bytes: &[u8]) {
-    for (word, piece) in words.iter().zip(bytes.chunks(WORD)) {
-        let mut whole = [0; WORD];
-        whole[..piece.len()].copy_from_slice(piece);
-        word.store(u32::from_le_bytes(whole), Relaxed);
+    let (whole, rest) = bytes.as_chunks::<WORD>();
+    for (word, piece) in words.iter().zip(whole) {
+        word.store(u32::from_le_bytes(*piece), Relaxed);
+    }
+    if let Some(word) = words.get(whole.len()) {
+        let last = rest
+            .iter()
+            .rev()
+            .fold(0, |last, byte| last << 8 | u32::from(*byte));
+        word.store(last, Relaxed);
     }
 }
 

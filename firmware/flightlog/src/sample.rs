@@ -100,24 +100,28 @@ impl Sample {
     }
 
     /// The sample as it is stored.
+    #[inline]
     pub fn to_bytes(&self) -> [u8; SAMPLE_BYTES] {
-        let [gx, gy, gz] = self.gyro.map(i16::to_le_bytes);
-        let [ax, ay, az] = self.accel.map(i32::to_le_bytes);
-        [
-            gx[0], gx[1], gy[0], gy[1], gz[0], gz[1], ax[0], ax[1], ax[2], ay[0], ay[1], ay[2],
-            az[0], az[1], az[2],
-        ]
+        // Two numbers instead of fifteen bytes: half the instructions.
+        let [gx, gy, gz] = self.gyro.map(|rate| u64::from(rate.cast_unsigned()));
+        let [ax, ay, az] = self
+            .accel
+            .map(|accel| u64::from(accel.cast_unsigned() & 0xFF_FFFF));
+        let low = (gx | gy << 16 | gz << 32 | ax << 48).to_le_bytes();
+        let high = (ax >> 16 | ay << 8 | az << 32).to_le_bytes();
+        let mut bytes = [0; SAMPLE_BYTES];
+        bytes[..8].copy_from_slice(&low);
+        bytes[8..].copy_from_slice(&high[..7]);
+        bytes
     }
 
     /// The sample that these bytes store; every pattern is one.
+    #[inline]
     pub fn from_bytes(b: &[u8; SAMPLE_BYTES]) -> Self {
+        let i16 = |low, high| i16::from_le_bytes([low, high]);
         let i24 = |low, middle, high| i32::from_le_bytes([0, low, middle, high]) >> 8;
         Self {
-            gyro: [
-                i16::from_le_bytes([b[0], b[1]]),
-                i16::from_le_bytes([b[2], b[3]]),
-                i16::from_le_bytes([b[4], b[5]]),
-            ],
+            gyro: [i16(b[0], b[1]), i16(b[2], b[3]), i16(b[4], b[5])],
             accel: [
                 i24(b[6], b[7], b[8]),
                 i24(b[9], b[10], b[11]),

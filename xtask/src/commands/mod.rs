@@ -6,6 +6,7 @@ pub mod demo;
 mod dry_run;
 pub mod patches;
 pub mod pins;
+pub mod plan;
 pub mod release_args;
 
 use std::path::{Path, PathBuf};
