@@ -1,5 +1,6 @@
 //! One file a subcommand: read the arguments, decide, call stages, print.
 
+pub mod audit;
 pub mod build_libs;
 pub mod compare;
 pub mod demo;
@@ -7,7 +8,10 @@ mod dry_run;
 pub mod install;
 pub mod patches;
 pub mod pins;
+pub mod plan;
 pub mod release_args;
+pub mod sim;
+pub mod verify;
 
 use std::path::{Path, PathBuf};
 
