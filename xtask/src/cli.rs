@@ -27,6 +27,7 @@ enum Command {
     Install(commands::install::Install),
     Patches(commands::patches::Patches),
     Pins(commands::pins::PinsCommand),
+    Status(commands::status::StatusCommand),
 }
 
 /// Runs the tool on the process's arguments.
@@ -47,6 +48,7 @@ pub fn run() -> ExitCode {
         Command::Install(command) => command.run(),
         Command::Patches(command) => command.run(),
         Command::Pins(command) => command.run(),
+        Command::Status(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

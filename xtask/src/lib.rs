@@ -22,6 +22,7 @@ pub mod patient_rename;
 pub mod pipeline;
 pub mod progress;
 pub mod release;
+pub mod status;
 pub mod swap;
 #[cfg(test)]
 mod testing;

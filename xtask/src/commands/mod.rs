@@ -5,9 +5,11 @@ pub mod compare;
 pub mod demo;
 mod dry_run;
 pub mod install;
+mod install_menu;
 pub mod patches;
 pub mod pins;
 pub mod release_args;
+pub mod status;
 
 use std::path::{Path, PathBuf};
 
