@@ -47,10 +47,10 @@ pub struct Install {
     /// With --revert: remove the patched libraries, also those that were set aside before
     #[arg(long, requires = "revert")]
     discard: bool,
-    /// Version of the installed Arduino core for ESP32 [default: that of --zip, or 3.3.12]
+    /// Version of the installed Arduino core for ESP32 [default: that of --zip, else as for build-libs]
     #[arg(long, value_name = "VERSION")]
     core: Option<CoreVersion>,
-    /// The chip, as Espressif writes it [default: that of --zip, or esp32s3]
+    /// The chip, as Espressif writes it [default: that of --zip, else as for build-libs]
     #[arg(long, value_name = "CHIP")]
     chip: Option<Chip>,
     /// Data folder of the Arduino programs [default: as arduino-cli and the IDE find it]
