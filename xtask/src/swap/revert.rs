@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::disk::Disk;
 use super::install::Outcome;
 use super::journal::{Journal, Run};
-use super::place::{OWN, Place, at};
+use super::place::{OWN, Place};
 use super::plan::{Move, Plan};
 use super::state::{self, Unfinished};
 use super::yard::{Caches, Recovered, Yard};
@@ -61,75 +61,96 @@ pub fn revert(
     report: Report<'_>,
 ) -> Result<Reverted> {
     report(Event::Step("put the stock libraries back"));
+    let job = Job { place, options };
     let unfinished = state::unfinished(&place.tools)?;
-    let result = |outcome, plan: Plan, caches, recovered, unfinished| Reverted {
-        place: place.clone(),
-        outcome,
-        aside: plan.aside.map(|name| place.at(&name)),
-        moves: plan.moves,
-        removed: plan.remove,
-        caches,
-        recovered,
-        unfinished,
-    };
-    let plan = || state::with_standing(place, |standing| standing.revert(options.discard));
-    let caches = |plan: &Plan| match plan
-        .moves
-        .iter()
-        .any(|step| step.to == place.core.to_string())
-    {
-        true => (options.caches)(),
-        // The libraries stay those that the caches were compiled against.
-        false => Vec::new(),
-    };
     if options.dry_run {
-        let plan = if unfinished.is_none() {
-            plan()?
-        } else {
-            Plan::default()
-        };
-        let would = Caches::planned(caches(&plan));
-        let outcome = match plan.moves.is_empty() && unfinished.is_none() {
-            true => Outcome::Nothing,
-            false => Outcome::Planned,
-        };
-        return Ok(result(outcome, plan, would, None, unfinished));
+        return job.dry_run(unfinished);
     }
     // Where this tool never was, what is refused, or is nothing to do, leaves no trace.
-    if !at(&place.tools, OWN).exists() && plan()?.moves.is_empty() {
-        return Ok(result(
-            Outcome::Nothing,
-            Plan::default(),
-            Caches::default(),
-            None,
-            None,
-        ));
+    if !place.at(OWN).exists() && job.plan()?.moves.is_empty() {
+        return Ok(job.result(Outcome::Nothing, Plan::default()));
     }
     let (yard, recovered) = Yard::open(&place.tools, disk, report)?;
     if let Some(recovered) = &recovered {
         report(Event::Note(&recovered.line()));
     }
-    let plan = plan()?;
-    if plan.moves.is_empty() {
-        return Ok(result(
-            Outcome::Nothing,
-            plan,
-            Caches::default(),
-            recovered,
-            None,
-        ));
-    }
-    if let Some(running) = (options.running)() {
-        report(Event::Warning(&format!(
-            "{running} is running; let nothing compile until this is done, and restart it afterwards"
-        )));
-    }
-    let journal = Journal {
-        moves: plan.moves.clone(),
-        remove: plan.remove.clone(),
-        caches: caches(&plan),
-        ..Journal::new(Run::Revert, &place.core)
+    let plan = job.plan()?;
+    let mut caches = Caches::default();
+    let outcome = match plan.moves.is_empty() {
+        true => Outcome::Nothing,
+        false => {
+            if let Some(running) = (options.running)() {
+                report(Event::Warning(&format!(
+                    "{running} is running; let nothing compile until this is done, and restart it afterwards"
+                )));
+            }
+            caches = yard.carry_out(&job.journal(&plan))?;
+            Outcome::Done
+        }
     };
-    let caches = yard.carry_out(&journal)?;
-    Ok(result(Outcome::Done, plan, caches, recovered, None))
+    Ok(Reverted {
+        caches,
+        recovered,
+        ..job.result(outcome, plan)
+    })
+}
+
+/// One revert on its way.
+struct Job<'a> {
+    place: &'a Place,
+    options: &'a RevertOptions<'a>,
+}
+
+impl Job<'_> {
+    fn plan(&self) -> Result<Plan> {
+        state::with_standing(self.place, |standing| standing.revert(self.options.discard))
+    }
+
+    /// Where the active libraries stay, they are those that the caches were compiled against.
+    fn caches(&self, plan: &Plan) -> Vec<PathBuf> {
+        let active = self.place.core.to_string();
+        match plan.moves.iter().any(|step| step.to == active) {
+            true => (self.options.caches)(),
+            false => Vec::new(),
+        }
+    }
+
+    fn journal(&self, plan: &Plan) -> Journal {
+        Journal {
+            moves: plan.moves.clone(),
+            remove: plan.remove.clone(),
+            caches: self.caches(plan),
+            ..Journal::new(Run::Revert, &self.place.core)
+        }
+    }
+
+    /// What would be done. Where an unfinished run comes first, what follows depends on how that ends.
+    fn dry_run(&self, unfinished: Option<Unfinished>) -> Result<Reverted> {
+        let plan = match unfinished {
+            None => self.plan()?,
+            Some(_) => Plan::default(),
+        };
+        let outcome = match plan.moves.is_empty() && unfinished.is_none() {
+            true => Outcome::Nothing,
+            false => Outcome::Planned,
+        };
+        Ok(Reverted {
+            caches: Caches::planned(self.caches(&plan)),
+            unfinished,
+            ..self.result(outcome, plan)
+        })
+    }
+
+    fn result(&self, outcome: Outcome, plan: Plan) -> Reverted {
+        Reverted {
+            place: self.place.clone(),
+            outcome,
+            aside: plan.aside.map(|name| self.place.at(&name)),
+            moves: plan.moves,
+            removed: plan.remove,
+            caches: Caches::default(),
+            recovered: None,
+            unfinished: None,
+        }
+    }
 }
