@@ -19,9 +19,9 @@ fuzz_target!(|input: (Vec<Block>, Vec<u8>)| {
     let (blocks, tail) = input;
     let mut bytes = b"FLAR\x01\0\0\0\x07\0\0\0".to_vec();
     let crc = flightlog::crc::crc32(&bytes);
-    bytes.extend(crc.to_le_bytes());
     let mut seed = Crc32::new();
     seed.update(&bytes);
+    bytes.extend(crc.to_le_bytes());
     for block in &blocks {
         let mut head = [0u8; 28];
         head[0] = b'B';
