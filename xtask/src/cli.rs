@@ -26,8 +26,12 @@ enum Command {
     BuildLibs(Box<commands::build_libs::BuildLibs>),
     Compare(commands::compare::Compare),
     Demo(commands::demo::Demo),
+    Install(commands::install::Install),
     Patches(commands::patches::Patches),
     Pins(commands::pins::PinsCommand),
+    Plan(commands::plan::Plan),
+    Sim(commands::sim::Sim),
+    Verify(Box<commands::verify::Verify>),
 }
 
 /// Runs the tool on the process's arguments.
@@ -46,8 +50,12 @@ pub fn run() -> ExitCode {
         Command::BuildLibs(command) => command.run(),
         Command::Compare(command) => command.run(),
         Command::Demo(command) => command.run(),
+        Command::Install(command) => command.run(),
         Command::Patches(command) => command.run(),
         Command::Pins(command) => command.run(),
+        Command::Plan(command) => command.run(),
+        Command::Sim(command) => command.run(),
+        Command::Verify(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

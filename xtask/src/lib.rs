@@ -2,7 +2,8 @@
 //!
 //! Data flows one way, a module a stage:
 //! [`release`] (pins) -> [`upstream`] (sources) -> [`patchset`] (patched sources) -> [`build`] (built libraries)
-//! -> [`package`] (zip). [`pipeline`] and [`commands`] wire the stages together; nothing below it prints, prompts or exits.
+//! -> [`package`] (zip) -> [`swap`] (installed tree) -> [`verify`] (verdict); [`audit`] looks before, at what a patch set
+//! will do. [`pipeline`] and [`commands`] wire the stages together; nothing below them prints, prompts or exits.
 
 pub mod arduino;
 pub mod audit;
@@ -20,13 +21,16 @@ pub mod libs;
 pub mod names;
 pub mod package;
 pub mod patchset;
+pub mod patient_rename;
 pub mod pipeline;
 pub mod progress;
 pub mod release;
 pub mod slashed;
+pub mod swap;
 #[cfg(test)]
 mod testing;
 pub mod ui;
 pub mod upstream;
+pub mod verify;
 pub mod whole_file;
 pub mod workdir;
