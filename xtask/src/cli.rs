@@ -31,6 +31,7 @@ enum Command {
     Pins(commands::pins::PinsCommand),
     Plan(commands::plan::Plan),
     Sim(commands::sim::Sim),
+    Status(commands::status::StatusCommand),
     Verify(Box<commands::verify::Verify>),
 }
 
@@ -55,6 +56,7 @@ pub fn run() -> ExitCode {
         Command::Pins(command) => command.run(),
         Command::Plan(command) => command.run(),
         Command::Sim(command) => command.run(),
+        Command::Status(command) => command.run(),
         Command::Verify(command) => command.run(),
     };
     match outcome {

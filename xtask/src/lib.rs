@@ -26,6 +26,7 @@ pub mod pipeline;
 pub mod progress;
 pub mod release;
 pub mod slashed;
+pub mod status;
 pub mod swap;
 #[cfg(test)]
 mod testing;
