@@ -162,7 +162,7 @@ impl Plan<'_> {
             Err(error) => {
                 let name = elf.file_name().unwrap_or(elf.as_os_str()).to_string_lossy();
                 *sections = Some(Outcome::failed(
-                    format!("{name} {error:#}"),
+                    format!("{name}: {error:#}"),
                     "name the .elf file that the Arduino programs leave in their build folder",
                 ));
                 return Some(looked);
@@ -287,7 +287,7 @@ fn build(
         Outcome::failed(format!("{error:#}"), what_to_do)
     })?;
     if !answer.success {
-        let why = answer.essence().join("; ");
+        let why = answer.essence().join("\n");
         return Err(Outcome::failed(why, answer.advice(&request.fqbn)));
     }
     let properties = answer.properties();
