@@ -104,6 +104,9 @@ esp32s3.menu.PSRAM.opi=OPI PSRAM
 esp32s3.menu.PSRAM.opi.build.psram_type=opi
 ";
 
+/// The core's folder in the data folder.
+const CORE: &str = "packages/esp32/hardware/esp32/3.3.12";
+
 /// An Arduino data folder with a core and its libraries, and a sketch.
 struct World {
     dir: tempfile::TempDir,
@@ -126,6 +129,8 @@ impl World {
                 .unwrap(),
         };
         made_up::write_tree(&world.libraries(), patched);
+        write(&world.data(), &format!("{CORE}/platform.txt"), PLATFORM);
+        write(&world.data(), &format!("{CORE}/boards.txt"), BOARDS);
         if patched {
             world.write_manifest();
         }
@@ -164,16 +169,13 @@ impl World {
         if patched {
             world.write_manifest();
         }
-        let core = "packages/esp32/hardware/esp32/3.3.12";
         for (path, text) in [
-            (format!("{core}/platform.txt"), PLATFORM),
-            (format!("{core}/boards.txt"), BOARDS),
             (
-                format!("{core}/cores/esp32/Arduino.h"),
+                format!("{CORE}/cores/esp32/Arduino.h"),
                 "#pragma once\nvoid setup();\nvoid loop();\n",
             ),
             (
-                format!("{core}/cores/esp32/main.cpp"),
+                format!("{CORE}/cores/esp32/main.cpp"),
                 "#include \"Arduino.h\"\nextern \"C\" void app_main() { setup(); for (;;) loop(); }\n",
             ),
             ("package_index.json".into(), "{\"packages\": []}"),
@@ -319,7 +321,7 @@ fn exit_codes_are_the_agreed_ones() {
 
     for (words, says) in [
         (&["--expect", "xip"][..], "unknown patch set `xip`"),
-        (&["--core", "3.3.11"], "installed are those of 3.3.12"),
+        (&["--core", "3.3.11"], "3.3.12 is; --core chooses another"),
         (
             &["--tree", "nowhere"],
             "nowhere is not a chip's libraries tree",

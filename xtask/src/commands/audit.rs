@@ -131,7 +131,7 @@ impl AuditCommand {
     }
 
     fn check_out(&self, work: &WorkDir, mirrors: Mirrors, report: Report<'_>) -> Result<Sources> {
-        let data_dir = self.release.data_dir()?.map(|found| found.path);
+        let data_dir = self.release.data_dir(report)?.map(|found| found.path);
         let downloads = work.downloads();
         let pins = self
             .release
