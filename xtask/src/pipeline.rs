@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::audit::{self, Basis, Kconfig};
+use crate::audit::{self, Ask, Basis, Kconfig};
 use crate::build::quick::inputs::{Compiler, Stock};
 use crate::build::quick::recipe::Recipe;
 use crate::build::{BuiltLibs, check, full, quick};
@@ -47,8 +47,8 @@ pub struct Options {
     pub effort: Effort,
     /// Hazards of level error that may stand, by their names ([`crate::hazards`]).
     pub accepted: Vec<String>,
-    /// Why the audit does not ask Kconfig; `None` where it does.
-    pub without_kconfig: Option<&'static str>,
+    /// Whether the audit before a full build asks Kconfig.
+    pub ask_kconfig: Ask,
 }
 
 /// The two ways to build; both end in the same checks and the same package.
@@ -240,22 +240,19 @@ fn apply(options: &Options, sources: &Sources, report: Report<'_>) -> Result<App
 
 /// What the set will do, asked before hours are spent on building it.
 fn audit_full(options: &Options, sources: &Sources, report: Report<'_>) -> Result<()> {
-    let kconfig = match options.without_kconfig {
-        Some(why) => Kconfig::LinesAlone(why),
-        None => Kconfig::Ask {
-            work: &options.work,
-            offline: options.offline,
-        },
-    };
     let audit = audit::run(&audit::Request {
         lib_builder: &sources.root,
         chip: &options.chip,
         set: &options.set,
-        kconfig,
+        kconfig: Kconfig {
+            ask: options.ask_kconfig,
+            work: &options.work,
+            offline: options.offline,
+        },
         show: &[],
         report,
     })?;
-    if let (None, Basis::Lines { why }) = (options.without_kconfig, &audit.basis) {
+    if let (Ask::Auto, Basis::Lines { why }) = (options.ask_kconfig, &audit.basis) {
         report(Event::Note(&format!(
             "Kconfig was not asked before the build: {why}"
         )));
@@ -284,7 +281,7 @@ fn audit_quick(options: &Options, stock: &Tree, report: Report<'_>) -> Result<()
         });
     }
     let hazards = audit::of_stock_libraries(&options.set, &ready);
-    if options.without_kconfig.is_none() {
+    if options.ask_kconfig != Ask::Off {
         report(Event::Note(
             "audited by the stock libraries' settings and the recipe's lines; a quick build does not ask Kconfig",
         ));

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 
 use super::release_args::ReleaseArgs;
 use super::{DEFAULT_CORE, dry_run};
+use crate::audit::Ask;
 use crate::build::quick::inputs;
 use crate::config::{Config, Mirror};
 use crate::engine;
@@ -90,6 +91,15 @@ pub struct BuildLibs {
     /// Build although this hazard of level error stands; `audit` tells the hazards of a patch set (repeatable)
     #[arg(long = "accept-hazard", value_name = "NAME", value_parser = super::audit::hazard_names())]
     accepted: Vec<String>,
+    /// Whether the audit before a full build asks upstream's Kconfig, for which Python is needed
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto",
+        conflicts_with = "quick"
+    )]
+    kconfig: Ask,
     /// Stop after a stage: `patch` needs the lib-builder alone, `checkout` fetches everything
     #[arg(long, value_enum, value_name = "STAGE")]
     stop_after: Option<Stage>,
@@ -159,7 +169,7 @@ impl BuildLibs {
                 Effort::Fast
             },
             accepted: self.accepted.clone(),
-            without_kconfig: None,
+            ask_kconfig: self.kconfig,
         })
     }
 

@@ -22,7 +22,7 @@ use crate::ui;
 /// Put a package's libraries in the place of the core's own, or put these back.
 ///
 /// The folder of the libraries is replaced as a whole: the new ones are unpacked beside it and every file is verified, the
-/// stock ones are kept as <core>.stock, and two renames swap them. What the Arduino programs compiled against the libraries
+/// stock ones are kept as `<core>.stock`, and two renames swap them. What the Arduino programs compiled against the libraries
 /// before is removed from their caches. A run that is cut off at any moment loses nothing: the next one finishes or undoes it.
 ///
 /// With --as menu nothing is replaced: the libraries get a folder of their own, and every board of the chip a menu in the IDE's
@@ -41,16 +41,16 @@ pub struct Install {
     /// How: in the place of the core's own, or beside them and in a menu [default: folder; with --revert: both]
     #[arg(long = "as", value_name = "WAY", value_enum)]
     way: Option<Way>,
-    /// Put the stock libraries back; the patched ones are kept aside as <core>.<suffix>
+    /// Put the stock libraries back; the patched ones are kept aside as `<core>.<suffix>`
     #[arg(long)]
     revert: bool,
     /// With --revert: remove the patched libraries, also those that were set aside before
     #[arg(long, requires = "revert")]
     discard: bool,
-    /// Version of the installed Arduino core for ESP32 [default: that of --zip, or 3.3.12]
+    /// Version of the installed Arduino core for ESP32 [default: that of --zip, else as for build-libs]
     #[arg(long, value_name = "VERSION")]
     core: Option<CoreVersion>,
-    /// The chip, as Espressif writes it [default: that of --zip, or esp32s3]
+    /// The chip, as Espressif writes it [default: that of --zip, else as for build-libs]
     #[arg(long, value_name = "CHIP")]
     chip: Option<Chip>,
     /// Data folder of the Arduino programs [default: as arduino-cli and the IDE find it]
