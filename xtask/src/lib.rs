@@ -2,7 +2,7 @@
 //!
 //! Data flows one way, a module a stage:
 //! [`release`] (pins) -> [`upstream`] (sources) -> [`patchset`] (patched sources) -> [`build`] (built libraries)
-//! -> [`package`] (zip). [`pipeline`] and [`commands`] wire the stages together; nothing below it prints, prompts or exits.
+//! -> [`package`] (zip, with [`installers`] beside it). [`pipeline`] and [`commands`] wire the stages together; nothing below it prints, prompts or exits.
 
 pub mod arduino;
 pub mod build;
@@ -14,6 +14,7 @@ pub mod digest;
 pub mod engine;
 pub mod exit;
 pub mod http;
+pub mod installers;
 pub mod libs;
 pub mod names;
 pub mod package;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::build::quick::inputs::{Compiler, Stock};
 use crate::build::{BuiltLibs, check, full, quick};
 use crate::engine::{self, Engine};
+use crate::installers;
 use crate::libs::Tree;
 use crate::names::{Chip, CoreVersion};
 use crate::package::{self, Effort, Package};
@@ -93,6 +94,8 @@ pub struct Outcome {
     pub tree: Option<PathBuf>,
     /// The package.
     pub package: Option<Package>,
+    /// The scripts beside it that install it and revert that, for people without this tool.
+    pub installers: Vec<PathBuf>,
 }
 
 impl Outcome {
@@ -104,6 +107,7 @@ impl Outcome {
             applied: None,
             tree: None,
             package: None,
+            installers: Vec::new(),
         }
     }
 }
@@ -190,7 +194,7 @@ fn full_way(
     finish(outcome, &built, options, report)
 }
 
-/// Packs what was built, unless the run stops before.
+/// Packs what was built and puts the installers beside it, unless the run stops before.
 fn finish(
     outcome: &mut Outcome,
     built: &BuiltLibs,
@@ -199,7 +203,9 @@ fn finish(
 ) -> Result<()> {
     outcome.tree = Some(built.tree.clone());
     if options.stop_after != Some(Stage::Build) {
-        outcome.package = Some(package::pack(built, &options.out, options.effort, report)?);
+        let package = package::pack(built, &options.out, options.effort, report)?;
+        outcome.installers = installers::place(&package)?;
+        outcome.package = Some(package);
     }
     Ok(())
 }
