@@ -109,25 +109,21 @@ enter_tools() {
 
 # --- the package ------------------------------------------------------------------------------------------------------
 
-downloads() {
-    folder=''
-    ! has xdg-user-dir || folder=$(xdg-user-dir DOWNLOAD)
-    say "${folder:-$HOME/Downloads}"
-}
-
 # Finds the zip by its content; browsers and file managers change its name. Sets ZIP.
 find_zip() {
-    beside=$HERE elsewhere=$(downloads)
+    set -- "$HERE" "$HOME/Downloads"
+    # The folder has another name in other languages. Where none is set, this is the home folder.
+    ! has xdg-user-dir || set -- "$@" "$(xdg-user-dir DOWNLOAD)"
     expected=$ZIP_SHA256
     ZIP='' wrong='' hint=''
-    for folder in "$beside" "$elsewhere"; do
+    for folder; do
         if [ -z "$expected" ] && [ -f "$folder/$NAME.zip.sha256" ]; then
             expected=$(cut -c 1-64 <"$folder/$NAME.zip.sha256")
         fi
     done
     [ -n "$expected" ] || fail "nothing says what SHA-256 the package must have." \
         "Put $NAME.zip.sha256 beside this script."
-    for folder in "$beside" "$elsewhere"; do
+    for folder; do
         for file in "$folder"/*"$NAME"*.zip; do
             [ -f "$file" ] || continue
             say "Checking:  $file"
@@ -146,7 +142,8 @@ find_zip() {
     done
     [ -z "$wrong" ] || fail "the package is not what it should be; its SHA-256 is wrong:$wrong" \
         "Download it again, and this script too if the package is newer.${hint:+ $hint}"
-    fail "there is no $NAME.zip, neither beside this script nor in $elsewhere." ${hint:+"$hint"}
+    fail "there is no $NAME.zip, neither beside this script nor among the downloads. Looked in:" \
+        "$(printf '  %s\n' "$@")" ${hint:+"$hint"}
 }
 
 # Unpacks a zip with whatever can.
@@ -192,7 +189,7 @@ lock() {
     if has flock; then
         flock -n 9
     elif has perl; then
-        perl -e 'use Fcntl ":flock"; open(my $f, ">>&=", 9) && flock($f, LOCK_EX | LOCK_NB) or exit 1'
+        perl -e 'use Fcntl ":flock"; open(F, ">>&=9") && flock(F, LOCK_EX | LOCK_NB) or exit 1'
     fi
 }
 

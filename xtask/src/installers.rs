@@ -3,7 +3,7 @@
 //! Their sources stand in `installers/` and travel in the binary. Each of the two that do the work has a block, between
 //! lines that say `>>> package` and `<<< package`, in which this module sets values; nothing else of them is changed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
@@ -54,17 +54,28 @@ pub fn place(package: &Package) -> Result<Vec<PathBuf>> {
         let text =
             fill(script.source, &values).with_context(|| format!("filling in {}", script.name))?;
         whole_file::replace(&path, text.as_bytes())?;
-        #[cfg(unix)]
         if script.is_program {
-            use std::os::unix::fs::PermissionsExt;
-            let mut permissions = fs_err::metadata(&path)?.permissions();
-            // Whoever may read it may run it.
-            permissions.set_mode(permissions.mode() | (permissions.mode() & 0o444) >> 2);
-            fs_err::set_permissions(&path, permissions)?;
+            let_run(&path)?;
         }
         paths.push(path);
     }
     Ok(paths)
+}
+
+/// Whoever may read the file may run it.
+#[cfg(unix)]
+fn let_run(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut permissions = fs_err::metadata(path)?.permissions();
+    permissions.set_mode(permissions.mode() | (permissions.mode() & 0o444) >> 2);
+    fs_err::set_permissions(path, permissions)?;
+    Ok(())
+}
+
+/// Windows goes by the name.
+#[cfg(not(unix))]
+fn let_run(_: &Path) -> Result<()> {
+    Ok(())
 }
 
 type Values = [(&'static str, String); 7];

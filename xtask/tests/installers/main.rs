@@ -1,0 +1,11 @@
+//! The installers for people without Rust, as build-libs places them: run by the shells of the systems that they are for.
+#![allow(
+    clippy::unwrap_used,
+    reason = "what a test's helpers cannot do fails the test"
+)]
+
+#[path = "../../src/testing.rs"]
+mod testing;
+#[cfg(unix)]
+mod unix;
+mod world;
