@@ -7,7 +7,8 @@ rem is where work is done. A run may be cut off anywhere: the next one sees by t
 rem libraries are only ever renamed between their two names.
 rem
 rem Names that a user chose may hold any character: they stand in quotes and are never given to "call". All else is named
-rem relative to the current folder. Whether ren, move or rd did their work is seen by looking.
+rem relative to the current folder. Whether ren, move or rd did their work is seen by looking. Wine's cmd, under which this
+rem is tested, takes the signs for "and" and "or" between commands for none: there is "if errorlevel" instead.
 setlocal EnableExtensions DisableDelayedExpansion
 
 rem >>> package: filled in by build-libs
@@ -47,7 +48,8 @@ rem --- the two commands -------------------------------------------------------
 
 :install
 echo esp32 core %CORE%, %CHIP%: install the libraries with %SUFFIX%
-call :enter_tools || exit /b 1
+call :enter_tools
+if errorlevel 1 exit /b 1
 call :look
 if "%ACTIVE%"=="other" goto :not_libraries
 if "%ACTIVE% %STOCK%"=="stock stock" (
@@ -68,8 +70,10 @@ call :hash %CORE%\%MANIFEST%
 if /i "%HASH%"=="%MANIFEST_SHA256%" goto :already
 
 :install_package
-call :find_zip || exit /b 1
-call :begin || exit /b 1
+call :find_zip
+if errorlevel 1 exit /b 1
+call :begin
+if errorlevel 1 exit /b 1
 echo Unpacking
 copy /b /y "%ZIP%" package.zip >nul
 call :hash package.zip
@@ -90,7 +94,8 @@ if not "%UNPACKED%"=="%FILES%" goto :not_whole
 call :hash ..\..\%CORE%\%MANIFEST%
 if /i "%HASH%"=="%NEW%" goto :already_begun
 
-call :set_aside || goto :in_use
+call :set_aside
+if errorlevel 1 goto :in_use
 move %CORE% ..\..\%CORE% >nul 2>nul
 if exist %CORE%\ (
     ren ..\..\%ASIDE% %CORE% 2>nul
@@ -109,7 +114,8 @@ exit /b 0
 rem The end of a run that found its package in place; one that was cut off after that is finished.
 :already
 if not exist .xip\new\ goto :already_said
-call :begin || exit /b 1
+call :begin
+if errorlevel 1 exit /b 1
 :already_begun
 call :finish
 :already_said
@@ -119,25 +125,23 @@ exit /b 0
 
 :revert
 echo esp32 core %CORE%, %CHIP%: put the stock libraries back
-call :enter_tools || exit /b 1
+call :enter_tools
+if errorlevel 1 exit /b 1
 call :look
 if "%ACTIVE%"=="other" goto :not_libraries
-if "%ACTIVE%"=="stock" (
-    if exist .xip\new\ call :begin && call :finish
-    echo.
-    echo Nothing to revert: the stock libraries are in place.
-    exit /b 0
-)
+if "%ACTIVE%"=="stock" goto :nothing_to_revert
 if not "%STOCK%"=="stock" (
     echo Not done: there are no stock libraries to go back to in %CORE%.stock. Nothing was changed.
     echo To have them again: close the IDE, delete %CORE% in this folder, and in the Boards Manager remove and install
     echo esp32 %CORE%.
     exit /b 1
 )
-call :begin || exit /b 1
+call :begin
+if errorlevel 1 exit /b 1
 call :kind ..\..\%CORE%
 if "%KIND%"=="stock" goto :reverted
-call :set_aside || goto :in_use
+call :set_aside
+if errorlevel 1 goto :in_use
 ren ..\..\%CORE%.stock %CORE% 2>nul
 if exist ..\..\%CORE%.stock\ (
     ren ..\..\%ASIDE% %CORE% 2>nul
@@ -148,6 +152,17 @@ echo The patched libraries are kept in %ASIDE%. Delete that folder if you do not
 call :finish
 echo.
 echo Reverted: the stock libraries of core %CORE% are back. Start the Arduino IDE again.
+exit /b 0
+
+rem A run that was cut off after its renames is finished.
+:nothing_to_revert
+if not exist .xip\new\ goto :nothing_to_revert_said
+call :begin
+if errorlevel 1 exit /b 1
+call :finish
+:nothing_to_revert_said
+echo.
+echo Nothing to revert: the stock libraries are in place.
 exit /b 0
 
 rem --- how they end where they cannot do their work -----------------------------------------------------------------------
@@ -218,7 +233,8 @@ rem Sets IS_ON where a setting is on in any memory variant of a libraries folder
 :setting
 set "IS_ON="
 for /d %%v in (%1\*_*) do (
-    %FINDSTR% /r /c:"^#define %2 1" %%v\include\sdkconfig.h >nul 2>nul && set "IS_ON=1"
+    %FINDSTR% /r /c:"^#define %2 1" %%v\include\sdkconfig.h >nul 2>nul
+    if not errorlevel 1 set "IS_ON=1"
 )
 exit /b 0
 
@@ -307,7 +323,8 @@ rem nobody rename that folder: that is the lock between two scripts. The tool's 
 :begin
 if not exist .xip\ md .xip 2>nul
 if not exist .xip\ goto :read_only
-(echo.>.xip\lock) 2>nul || goto :busy
+call :write_lock 2>nul
+if errorlevel 1 goto :busy
 if exist .xip\old.script\ rd /s /q .xip\old.script 2>nul
 if exist .xip\new\ ren .xip\new old.script 2>nul
 if exist .xip\new\ goto :busy
@@ -330,6 +347,11 @@ exit /b 1
 :busy
 echo Not done: another run is at work in this folder, or a program has .xip open. Wait for it, or close it.
 exit /b 1
+
+:write_lock
+ver >nul
+echo.>.xip\lock
+exit /b %ERRORLEVEL%
 
 rem Makes the name of the active folder free: stock libraries become CORE.stock, patched ones get their own name, and an
 rem older patched folder of that name makes room. Sets ASIDE to the new name.
@@ -395,10 +417,12 @@ set "OURS="
 if /i "%ENTRY:~0,18%"=="cores\esp32_esp32_" set "OURS=1"
 rem A name with an underscore is no hash.
 if not "%ENTRY:_=%"=="%ENTRY%" goto :clear_ours
-if exist "%ENTRY%\core.a" %FINDSTR% /m /c:"esp32-hal-" "%ENTRY%\core.a" >nul 2>nul && set "OURS=1"
-if exist "%ENTRY%\build.options.json" (
-    %FINDSTR% /m /c:"esp32:esp32:" "%ENTRY%\build.options.json" >nul 2>nul && set "OURS=1"
-)
+set "HAS=esp32-hal-"
+set "FILE=%ENTRY%\core.a"
+call :has
+set "HAS=esp32:esp32:"
+set "FILE=%ENTRY%\build.options.json"
+call :has
 :clear_ours
 if not defined OURS exit /b 0
 rd /s /q "%ENTRY%" 2>nul
@@ -407,4 +431,11 @@ if exist "%ENTRY%\" (
 ) else (
     set /a REMOVED+=1
 )
+exit /b 0
+
+rem Sets OURS where FILE is there and has the text HAS in it.
+:has
+if not exist "%FILE%" exit /b 0
+%FINDSTR% /m /c:"%HAS%" "%FILE%" >nul 2>nul
+if not errorlevel 1 set "OURS=1"
 exit /b 0
