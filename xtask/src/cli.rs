@@ -24,6 +24,7 @@ enum Command {
     BuildLibs(Box<commands::build_libs::BuildLibs>),
     Compare(commands::compare::Compare),
     Demo(commands::demo::Demo),
+    Install(commands::install::Install),
     Patches(commands::patches::Patches),
     Pins(commands::pins::PinsCommand),
 }
@@ -43,6 +44,7 @@ pub fn run() -> ExitCode {
         Command::BuildLibs(command) => command.run(),
         Command::Compare(command) => command.run(),
         Command::Demo(command) => command.run(),
+        Command::Install(command) => command.run(),
         Command::Patches(command) => command.run(),
         Command::Pins(command) => command.run(),
     };

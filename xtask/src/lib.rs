@@ -2,7 +2,8 @@
 //!
 //! Data flows one way, a module a stage:
 //! [`release`] (pins) -> [`upstream`] (sources) -> [`patchset`] (patched sources) -> [`build`] (built libraries)
-//! -> [`package`] (zip, with [`installers`] beside it). [`pipeline`] and [`commands`] wire the stages together; nothing below it prints, prompts or exits.
+//! -> [`package`] (zip, with [`installers`] beside it) -> [`swap`] (installed tree). [`pipeline`] and [`commands`] wire the
+//! stages together; nothing below it prints, prompts or exits.
 
 pub mod arduino;
 pub mod build;
@@ -19,9 +20,11 @@ pub mod libs;
 pub mod names;
 pub mod package;
 pub mod patchset;
+pub mod patient_rename;
 pub mod pipeline;
 pub mod progress;
 pub mod release;
+pub mod swap;
 #[cfg(test)]
 mod testing;
 pub mod ui;

@@ -12,7 +12,7 @@ use crate::engine;
 use crate::exit::Refusal;
 use crate::libs::manifest::BuildRecord;
 use crate::names::CoreVersion;
-use crate::package::Effort;
+use crate::package::{Effort, Package};
 use crate::patchset;
 use crate::pipeline::{self, Options, Outcome, Stage, Way};
 use crate::progress::{Event, Report};
@@ -137,7 +137,7 @@ impl BuildLibs {
             .cloned()
             .collect();
         let core = self.core()?;
-        let data_dir = self.release.data_dir()?.map(|found| found.path);
+        let data_dir = self.release.data_dir(report)?.map(|found| found.path);
         let work = super::work_dir(self.work_dir.as_deref(), config)?;
         Ok(Options {
             way: self.way(config, &core, data_dir.as_deref(), &work, report)?,
@@ -148,10 +148,7 @@ impl BuildLibs {
             mirrors: Mirrors::new(mirrors),
             offline: self.release.offline,
             work,
-            out: self
-                .out
-                .clone()
-                .unwrap_or_else(|| super::workspace().join("target").join("dist")),
+            out: self.out.clone().unwrap_or_else(super::output_folder),
             stop_after: self.stop_after,
             effort: if self.best {
                 Effort::Best
@@ -299,6 +296,7 @@ fn print(options: &Options, outcome: &Outcome) -> Result<()> {
                 members.len()
             ))?;
         }
+        ui::println(&format!("\nNext: {}", install_command(package)))?;
     } else if let Some(tree) = &outcome.tree {
         ui::println(&format!(
             "\nbuilt and checked, not packed: {}",
@@ -308,4 +306,17 @@ fn print(options: &Options, outcome: &Outcome) -> Result<()> {
         ui::println(&format!("\nsources: {}", root.display()))?;
     }
     Ok(())
+}
+
+/// The command that installs what was built; a package where it is looked for need not be named.
+fn install_command(package: &Package) -> String {
+    if package.zip.parent() == dunce::canonicalize(super::output_folder()).ok().as_deref() {
+        let core = &package.manifest.core;
+        return match core.to_string() == DEFAULT_CORE {
+            true => "cargo xtask install".to_owned(),
+            false => format!("cargo xtask install --core {core}"),
+        };
+    }
+    let zip = package.zip.display().to_string();
+    format!("cargo xtask install --zip {}", shell_words::quote(&zip))
 }
