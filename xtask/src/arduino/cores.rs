@@ -13,7 +13,7 @@ use crate::names::{CHIPS, Chip, CoreVersion};
 /// The package of Espressif's core, and the architecture within it.
 const PACKAGE: &str = "esp32";
 /// The tool that holds the libraries of all chips in cores 3.0 to 3.3.5 (ARDUINO-FACTS C1).
-const SHARED_TOOL: &str = "esp32-arduino-libs";
+pub const SHARED_TOOL: &str = "esp32-arduino-libs";
 
 /// An installed version of the core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -119,18 +119,18 @@ pub fn install(
 }
 
 /// One install on its way.
-struct Job<'a> {
-    place: &'a Place,
-    zip: &'a Path,
-    archive: &'a Archive,
-    options: &'a InstallOptions<'a>,
-    disk: &'a dyn Disk,
-    report: Report<'a>,
+pub(super) struct Job<'a> {
+    pub(super) place: &'a Place,
+    pub(super) zip: &'a Path,
+    pub(super) archive: &'a Archive,
+    pub(super) options: &'a InstallOptions<'a>,
+    pub(super) disk: &'a dyn Disk,
+    pub(super) report: Report<'a>,
 }
 
 impl Job<'_> {
     /// What is not known of the package.
-    fn tell_doubts(&self) {
+    pub(super) fn tell_doubts(&self) {
         if self.archive.manifest.is_none() {
             (self.report)(Event::Warning(
                 "the package has no manifest, so nothing says what its files should be; they are recorded as they are",
@@ -145,7 +145,7 @@ impl Job<'_> {
     }
 
     /// Whether this very package is active, every file of it.
-    fn is_installed(&self) -> Result<bool> {
+    pub(super) fn is_installed(&self) -> Result<bool> {
         // The cheap look first: to hash all takes longer.
         let same = |content: &Content| match content {
             Content::Patched(patched) => self.is_of(patched),
@@ -184,19 +184,27 @@ impl Job<'_> {
         }
         let plan = self.plan()?;
         preflight::check(self.place, self.archive)?;
+        self.warn_if_running();
+        self.record_stock()?;
+        let caches = self.put(yard, &plan)?;
+        Ok(self.result(Outcome::Done, plan, caches, recovered))
+    }
+
+    pub(super) fn warn_if_running(&self) {
         if let Some(running) = (self.options.running)() {
             (self.report)(Event::Warning(&format!(
                 "{running} is running; let nothing compile until this is done, and restart it afterwards"
             )));
         }
-        self.record_stock()?;
+    }
+
+    /// Unpacks, verifies, and carries the plan out.
+    pub(super) fn put(&self, yard: &Yard<'_>, plan: &Plan) -> Result<Caches> {
         let staged = self.stage().inspect_err(|_| self.clear_staging())?;
-        let journal = self.journal(&plan, &staged)?;
+        let journal = self.journal(plan, &staged)?;
         (self.report)(Event::Step("swap"));
-        let caches = yard
-            .carry_out(&journal)
-            .inspect_err(|_| self.clear_staging())?;
-        Ok(self.result(Outcome::Done, plan, caches, recovered))
+        yard.carry_out(&journal)
+            .inspect_err(|_| self.clear_staging())
     }
 
     /// Lists the stock tree, wherever it stands, before it is renamed for the first time.
@@ -336,7 +344,7 @@ impl Job<'_> {
         }
     }
 
-    fn explain_full(&self, error: anyhow::Error) -> anyhow::Error {
+    pub(super) fn explain_full(&self, error: anyhow::Error) -> anyhow::Error {
         if !is_full(&error) {
             return error;
         }

@@ -16,6 +16,7 @@ mod disk;
 mod install;
 mod journal;
 mod listing;
+pub mod menu;
 mod place;
 mod plan;
 mod preflight;

@@ -167,15 +167,8 @@ impl Standing<'_> {
         Ok(())
     }
 
-    /// Renames a folder into `.xip`, to be removed when all is in place.
     fn give_up(&self, plan: &mut Plan, name: String) {
-        let free = (0..)
-            .map(|number| format!("{OWN}/old.{number}"))
-            .find(|old| !(self.taken)(old) && !plan.remove.contains(old));
-        // There is a free number below the number of files that a folder can hold.
-        let old = free.unwrap_or_else(|| format!("{OWN}/old"));
-        plan.rename(name, old.clone());
-        plan.remove.push(old);
+        plan.give_up(name, self.taken);
     }
 
     fn active_name(&self) -> String {
@@ -219,7 +212,18 @@ impl Standing<'_> {
 }
 
 impl Plan {
-    fn rename(&mut self, from: String, to: String) {
+    /// Renames a folder into `.xip`, to be removed when all is in place; `taken` says which names are in use.
+    pub(super) fn give_up(&mut self, name: String, taken: &dyn Fn(&str) -> bool) {
+        let free = (0..)
+            .map(|number| format!("{OWN}/old.{number}"))
+            .find(|old| !taken(old) && !self.remove.contains(old));
+        // There is a free number below the number of files that a folder can hold.
+        let old = free.unwrap_or_else(|| format!("{OWN}/old"));
+        self.rename(name, old.clone());
+        self.remove.push(old);
+    }
+
+    pub(super) fn rename(&mut self, from: String, to: String) {
         self.moves.push(Move { from, to });
     }
 }

@@ -3,4 +3,4 @@
 mod faults;
 mod runs;
 mod sequences;
-mod world;
+pub(super) mod world;

@@ -16,21 +16,21 @@ use crate::swap::{
     RevertOptions, Reverted,
 };
 
-pub(super) const CORE: &str = "3.3.12";
+pub(in crate::swap) const CORE: &str = "3.3.12";
 
 /// An Arduino data folder, a build cache beside it, and packages.
-pub(super) struct World {
+pub(in crate::swap) struct World {
     dir: tempfile::TempDir,
-    pub(super) place: Place,
+    pub(in crate::swap) place: Place,
     /// Content of the stock tree.
-    pub(super) stock: Tree,
+    pub(in crate::swap) stock: Tree,
 }
 
 /// Path -> content.
-pub(super) type Tree = BTreeMap<String, Vec<u8>>;
+pub(in crate::swap) type Tree = BTreeMap<String, Vec<u8>>;
 
 /// The stock tree; with `mark`, as a patch set of that name changes it.
-pub(super) fn tree(mark: Option<&str>) -> Tree {
+pub(in crate::swap) fn tree(mark: Option<&str>) -> Tree {
     let on = "#define CONFIG_SPIRAM_XIP_FROM_PSRAM 1\n#define CONFIG_SPIRAM_ECC_ENABLE 1\n";
     let settings = if mark.is_some() { on } else { "" };
     let archive = format!("!<arch>\n{}", mark.unwrap_or("stock"));
@@ -56,7 +56,7 @@ pub(super) fn tree(mark: Option<&str>) -> Tree {
     .collect()
 }
 
-pub(super) fn write(root: &Path, tree: &Tree) {
+pub(in crate::swap) fn write(root: &Path, tree: &Tree) {
     for (path, content) in tree {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -64,7 +64,7 @@ pub(super) fn write(root: &Path, tree: &Tree) {
     }
 }
 
-pub(super) fn read(root: &Path) -> Tree {
+pub(in crate::swap) fn read(root: &Path) -> Tree {
     crate::libs::files::walk(root)
         .unwrap()
         .files
@@ -75,7 +75,7 @@ pub(super) fn read(root: &Path) -> Tree {
 
 impl World {
     /// The core is installed and untouched; its cache holds a compiled core.
-    pub(super) fn new() -> Self {
+    pub(in crate::swap) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let place = Place::in_data_dir(
             &dir.path().join("Arduino15"),
@@ -92,19 +92,19 @@ impl World {
         world
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(in crate::swap) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
     /// A folder and a file, as two generations of arduino-cli left them.
-    pub(super) fn caches(&self) -> Vec<PathBuf> {
+    pub(in crate::swap) fn caches(&self) -> Vec<PathBuf> {
         vec![
             self.path("cache/cores/esp32_esp32_esp32s3_1"),
             self.path("tmp/core_esp32.a"),
         ]
     }
 
-    pub(super) fn fill_caches(&self) {
+    pub(in crate::swap) fn fill_caches(&self) {
         let [folder, file] = <[PathBuf; 2]>::try_from(self.caches()).unwrap();
         fs::create_dir_all(folder.join("deep")).unwrap();
         fs::write(folder.join("deep/core.a"), "old").unwrap();
@@ -113,7 +113,7 @@ impl World {
     }
 
     /// A package of the patch set `suffix`, made once.
-    pub(super) fn zip(&self, suffix: &str) -> PathBuf {
+    pub(in crate::swap) fn zip(&self, suffix: &str) -> PathBuf {
         let out = self.path("dist");
         let zip = out.join(format!("esp32s3-libs-{CORE}-{suffix}.zip"));
         if zip.exists() {
@@ -143,15 +143,15 @@ impl World {
             .zip
     }
 
-    pub(super) fn install(&self, suffix: &str) -> Result<Installed> {
+    pub(in crate::swap) fn install(&self, suffix: &str) -> Result<Installed> {
         self.install_on(&RealDisk, suffix)
     }
 
-    pub(super) fn install_on(&self, disk: &dyn Disk, suffix: &str) -> Result<Installed> {
+    pub(in crate::swap) fn install_on(&self, disk: &dyn Disk, suffix: &str) -> Result<Installed> {
         self.install_zip(disk, &self.zip(suffix))
     }
 
-    pub(super) fn install_zip(&self, disk: &dyn Disk, zip: &Path) -> Result<Installed> {
+    pub(in crate::swap) fn install_zip(&self, disk: &dyn Disk, zip: &Path) -> Result<Installed> {
         let options = InstallOptions {
             dry_run: false,
             caches: &|| self.caches(),
@@ -160,11 +160,11 @@ impl World {
         swap::install(&self.place, zip, &options, disk, &|_| {})
     }
 
-    pub(super) fn revert(&self, discard: bool) -> Result<Reverted> {
+    pub(in crate::swap) fn revert(&self, discard: bool) -> Result<Reverted> {
         self.revert_on(&RealDisk, discard)
     }
 
-    pub(super) fn revert_on(&self, disk: &dyn Disk, discard: bool) -> Result<Reverted> {
+    pub(in crate::swap) fn revert_on(&self, disk: &dyn Disk, discard: bool) -> Result<Reverted> {
         let options = RevertOptions {
             dry_run: false,
             discard,
@@ -175,7 +175,7 @@ impl World {
     }
 
     /// What `state` says of the core, every file looked at.
-    pub(super) fn state(&self) -> CoreState {
+    pub(in crate::swap) fn state(&self) -> CoreState {
         let state = swap::state(&self.place.tools, &self.place.chip, Depth::Full).unwrap();
         assert_eq!(state.unfinished, None);
         let [core] = <[CoreState; 1]>::try_from(state.cores).unwrap();
@@ -183,13 +183,13 @@ impl World {
     }
 
     /// What was changed with the article's commands: `ren 3.3.12 3.3.12.stock`, then unpacking a zip of one's own.
-    pub(super) fn swap_by_hand(&self) {
+    pub(in crate::swap) fn swap_by_hand(&self) {
         fs::rename(self.place.active(), self.place.stock()).unwrap();
         write(&self.place.active(), &tree(Some("hand")));
     }
 
     /// Names in the tool folder, hidden ones excepted.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub(in crate::swap) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(&self.place.tools)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -200,7 +200,7 @@ impl World {
     }
 
     /// What is left in `.xip` of a finished run: records and the lock, nothing else.
-    pub(super) fn assert_tidy(&self, when: &str) {
+    pub(in crate::swap) fn assert_tidy(&self, when: &str) {
         let own = self.place.at(".xip");
         if !own.exists() {
             return;
@@ -213,7 +213,7 @@ impl World {
     }
 
     /// The stock tree stands, bit for bit, in one of its two places.
-    pub(super) fn assert_stock_is_whole(&self, when: &str) {
+    pub(in crate::swap) fn assert_stock_is_whole(&self, when: &str) {
         let places = [self.place.active(), self.place.stock()];
         let whole = places
             .iter()
@@ -226,7 +226,7 @@ impl World {
     }
 
     /// What `state` says of the active folder and of the kept stock is what stands there.
-    pub(super) fn assert_state_is_true(&self, when: &str) {
+    pub(in crate::swap) fn assert_state_is_true(&self, when: &str) {
         let state = swap::state(&self.place.tools, &self.place.chip, Depth::Full).unwrap();
         let core = state.cores.into_iter().next().unwrap();
         for (content, root) in [
@@ -254,14 +254,14 @@ impl World {
 }
 
 /// A disk whose step number `fails_at` fails, and with `dies` every later one too, as in a killed process.
-pub(super) struct FailingDisk {
-    pub(super) fails_at: usize,
-    pub(super) dies: bool,
-    pub(super) steps: AtomicUsize,
+pub(in crate::swap) struct FailingDisk {
+    pub(in crate::swap) fails_at: usize,
+    pub(in crate::swap) dies: bool,
+    pub(in crate::swap) steps: AtomicUsize,
 }
 
 impl FailingDisk {
-    pub(super) fn new(fails_at: usize, dies: bool) -> Self {
+    pub(in crate::swap) fn new(fails_at: usize, dies: bool) -> Self {
         Self {
             fails_at,
             dies,
@@ -300,10 +300,15 @@ impl Disk for FailingDisk {
         // Half a file under another name is what whole_file leaves when it is killed, and only then.
         let half = || {
             if self.dies {
-                fs::write(path.with_file_name("tmp_1"), &content[..content.len() / 2]).unwrap();
+                fs::write(
+                    path.with_file_name("tmp_a1b2c3"),
+                    &content[..content.len() / 2],
+                )
+                .unwrap();
             }
         };
-        self.step(|| RealDisk.replace(path, content), half)?
+        // Without waiting for the disk, which is most of the time of a real one.
+        self.step(|| fs::write(path, content).map_err(Into::into), half)?
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
