@@ -8,4 +8,9 @@
 mod testing;
 #[cfg(unix)]
 mod unix;
+#[cfg(target_os = "linux")]
+mod windows;
+#[cfg(target_os = "linux")]
+#[path = "../wine/mod.rs"]
+mod wine;
 mod world;

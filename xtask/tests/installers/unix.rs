@@ -7,7 +7,7 @@ use std::time::Duration;
 use fs_err as fs;
 
 use crate::testing;
-use crate::world::{Said, World, ZIP, files, libraries, without_manifest};
+use crate::world::{Said, World, ZIP, files, libraries, nothing_is_lost, without_manifest};
 
 /// The shells that sh is on Debian, on macOS, and on small systems.
 const SHELLS: [&[&str]; 3] = [&["dash"], &["bash", "--posix"], &["busybox", "sh"]];
@@ -527,22 +527,6 @@ fn cuts(script: &str) -> Vec<usize> {
         continued = line.ends_with('\\') || line.ends_with("||");
     }
     cuts
-}
-
-/// What must hold after any run, however it ended.
-#[track_caller]
-fn nothing_is_lost(world: &World, stock: &crate::world::Files) {
-    let places = [world.active(), world.stock()];
-    let whole = places
-        .iter()
-        .filter(|place| place.is_dir() && files(place) == *stock)
-        .count();
-    assert_eq!(
-        whole,
-        1,
-        "the stock libraries are in one of their two places: {:?}",
-        world.names()
-    );
 }
 
 /// Cut off before every line that does something: by a kill, which nothing in a script can catch.

@@ -216,6 +216,22 @@ pub(crate) fn without_manifest(root: &Path) -> Files {
     files
 }
 
+/// What must hold after any run, however it ended.
+#[track_caller]
+pub(crate) fn nothing_is_lost(world: &World, stock: &Files) {
+    let places = [world.active(), world.stock()];
+    let whole = places
+        .iter()
+        .filter(|place| place.is_dir() && files(place) == *stock)
+        .count();
+    assert_eq!(
+        whole,
+        1,
+        "the stock libraries are in one of their two places: {:?}",
+        world.names()
+    );
+}
+
 /// A program's end: its exit code and what it said, on both outputs.
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
