@@ -24,8 +24,8 @@ use crate::workdir::WorkDir;
 /// Build patched libraries for a core version and package them as a zip.
 ///
 /// Reads the commits that the official libraries were built from, checks exactly these out, adds the patch set's lines to
-/// the lib-builder's defconfig files, runs upstream's own build in a container, checks what came out, and packs it.
-/// The first time that takes hours; with --quick it is seconds, for a patch set that has a recipe for it.
+/// the lib-builder's defconfig files, audits what they will do, runs upstream's own build in a container, checks what came
+/// out, and packs it. The first time that takes hours; with --quick it is seconds, for a patch set that has a recipe for it.
 /// The package, its SHA-256, its manifest and scripts that install it are left in the output folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -87,6 +87,9 @@ pub struct BuildLibs {
     /// Go on where a stock object does not come out as the official one; the package's name then says `unproven`
     #[arg(long, requires = "quick")]
     accept_unproven: bool,
+    /// Build although this hazard of level error stands; `audit` tells the hazards of a patch set (repeatable)
+    #[arg(long = "accept-hazard", value_name = "NAME", value_parser = super::audit::hazard_names())]
+    accepted: Vec<String>,
     /// Stop after a stage: `patch` needs the lib-builder alone, `checkout` fetches everything
     #[arg(long, value_enum, value_name = "STAGE")]
     stop_after: Option<Stage>,
@@ -155,6 +158,8 @@ impl BuildLibs {
             } else {
                 Effort::Fast
             },
+            accepted: self.accepted.clone(),
+            without_kconfig: None,
         })
     }
 

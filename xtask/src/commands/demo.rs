@@ -217,6 +217,7 @@ fn next(played: &Played, engine: &str) -> String {
     let mirror = shell_words::quote(&format!("{SERVER}={}/", played.git.display())).into_owned();
     format!(
         "The same by hand, as with the real upstream:\n  cargo xtask pins --data-dir {data_dir}\n  \
+         cargo xtask audit --data-dir {data_dir} --mirror {mirror}\n  \
          cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} {engine}\n  \
          cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} --quick\n  \
          cargo xtask install --data-dir {data_dir}\n  \

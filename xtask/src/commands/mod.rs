@@ -1,13 +1,19 @@
 //! One file a subcommand: read the arguments, decide, call stages, print.
 
+pub mod audit;
 pub mod build_libs;
 pub mod compare;
 pub mod demo;
 mod dry_run;
 pub mod install;
+mod install_menu;
 pub mod patches;
 pub mod pins;
+pub mod plan;
 pub mod release_args;
+pub mod sim;
+pub mod status;
+pub mod verify;
 
 use std::path::{Path, PathBuf};
 

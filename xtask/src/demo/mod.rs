@@ -35,6 +35,9 @@ use swapped::Swapped;
 /// What the address of every repository of upstream begins with; the demonstration's own folder stands in for it.
 pub const SERVER: &str = "https://github.com/";
 
+/// Why its audits do not ask Kconfig.
+const WITHOUT_KCONFIG: Option<&str> = Some("the demonstration does without Python");
+
 /// How the demonstration is to be played.
 #[derive(Debug)]
 pub struct Options {
@@ -241,6 +244,8 @@ fn build(options: &Options, folder: &Folder, report: Report<'_>) -> Result<Outco
         },
         stop_after: None,
         effort: Effort::Fast,
+        accepted: Vec::new(),
+        without_kconfig: WITHOUT_KCONFIG,
     };
     pipeline::run(pins, &options, report)
 }

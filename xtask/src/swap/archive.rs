@@ -126,16 +126,18 @@ impl Archive {
         let packed = &self.bytes[entry.data.clone()];
         let size = usize::try_from(entry.size)?;
         let content: &[u8] = if entry.deflated {
-            buffer.resize(size, 0);
+            if buffer.len() < size {
+                *buffer = vec![0; size];
+            }
             let length = libdeflater::Decompressor::new()
-                .deflate_decompress(packed, buffer)
+                .deflate_decompress(packed, &mut buffer[..size])
                 .map_err(|error| anyhow::anyhow!("{}: {error}", entry.path))?;
             ensure!(
                 length == size,
                 "{}: it is shorter than the zip says",
                 entry.path
             );
-            buffer
+            &buffer[..size]
         } else {
             packed
         };

@@ -200,7 +200,10 @@ fn with_manifest(root: &Path, path: &Path, records: Records<'_>, depth: Depth) -
         .map_err(anyhow::Error::from)
         .and_then(Manifest::from_json);
     let manifest = match parsed {
-        Ok(manifest) => manifest,
+        Ok(mut manifest) => {
+            manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
+            manifest
+        }
         Err(error) => {
             return Ok(damaged(
                 "unknown",

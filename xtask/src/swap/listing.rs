@@ -78,56 +78,42 @@ impl Differences {
     }
 }
 
-/// Holds what was found in a folder against a list. Without hashing, `sha256` of what is given back is empty.
+/// Holds what was found in a folder against a list sorted by path. Without hashing, `sha256` of what is given back is empty.
 pub(super) fn compare(found: &Walked, list: &[FileRecord], depth: Depth) -> Result<Differences> {
-    let wanted: BTreeMap<&str, &FileRecord> =
-        list.iter().map(|file| (file.path.as_str(), file)).collect();
-    let looked: Vec<(&TreeFile, String)> = match depth {
-        Depth::Quick => found
-            .files
-            .iter()
-            .map(|file| (file, String::new()))
-            .collect(),
-        Depth::Full => {
-            let hash = |file| -> Result<(&TreeFile, String)> {
-                let file: &TreeFile = file;
-                Ok((file, digest::sha256_file(&file.disk)?.1))
-            };
-            found.files.par_iter().map(hash).collect::<Result<_>>()?
-        }
+    let hash = |file: &TreeFile| Ok(digest::sha256_file(&file.disk)?.1);
+    let hashes: Vec<String> = match depth {
+        Depth::Quick => vec![String::new(); found.files.len()],
+        Depth::Full => found.files.par_iter().map(hash).collect::<Result<_>>()?,
     };
     let mut differences = Differences {
         odd: found.odd.clone(),
         ..Differences::default()
     };
-    for (file, sha256) in looked {
-        let want = wanted.get(file.name.as_str());
+    // Both are sorted, so one walk along the two finds all.
+    let mut list = list.iter().peekable();
+    for (file, sha256) in found.files.iter().zip(hashes) {
+        while let Some(missing) = list.next_if(|want| want.path < file.name) {
+            differences.missing.push(missing.path.clone());
+        }
+        let want = list.next_if(|want| want.path == file.name);
         let same = want.is_some_and(|want| {
             want.size == file.size && (depth == Depth::Quick || want.sha256 == sha256)
         });
         if !same {
-            let record = FileRecord {
+            let group = match want {
+                Some(_) => &mut differences.changed,
+                None => &mut differences.extra,
+            };
+            group.push(FileRecord {
                 path: file.name.clone(),
                 size: file.size,
                 sha256,
-            };
-            match want {
-                Some(_) => differences.changed.push(record),
-                None => differences.extra.push(record),
-            }
+            });
         }
     }
-    let there = |path: &str| {
-        found
-            .files
-            .binary_search_by(|file| file.name.as_str().cmp(path))
-            .is_ok()
-    };
-    differences.missing = wanted
-        .into_keys()
-        .filter(|path| !there(path))
-        .map(str::to_owned)
-        .collect();
+    differences
+        .missing
+        .extend(list.map(|missing| missing.path.clone()));
     Ok(differences)
 }
 
@@ -205,6 +191,9 @@ fn from_text(text: &str) -> Result<Vec<FileRecord>> {
             size,
             sha256: sha256.to_owned(),
         });
+    }
+    if !list.is_sorted_by(|a, b| a.path < b.path) {
+        bail!("its lines are not sorted by path");
     }
     if list.len() != count {
         bail!("it ends after {} of {count} files", list.len());

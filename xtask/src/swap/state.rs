@@ -169,10 +169,11 @@ pub(super) fn with_standing(
         .filter_map(|(_, suffix)| suffix)
         .filter(|suffix| suffix != STOCK)
         .collect();
+    let (active, stock) = rayon::join(|| look(place.active()), || look(place.stock()));
     decide(&Standing {
         place,
-        active: look(place.active())?,
-        stock: look(place.stock())?,
+        active: active?,
+        stock: stock?,
         asides,
         look: &|suffix| look(place.at(&place.aside(suffix))),
         taken: &|name| there(&place.tools, name),
