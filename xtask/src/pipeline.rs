@@ -11,6 +11,7 @@ use crate::build::quick::recipe::Recipe;
 use crate::build::{BuiltLibs, check, full, quick};
 use crate::engine::{self, Engine};
 use crate::hazards::Level;
+use crate::installers;
 use crate::libs::Tree;
 use crate::names::{Chip, CoreVersion};
 use crate::package::{self, Effort, Package};
@@ -100,6 +101,8 @@ pub struct Outcome {
     pub tree: Option<PathBuf>,
     /// The package.
     pub package: Option<Package>,
+    /// The scripts beside it that install it and revert that, for people without this tool.
+    pub installers: Vec<PathBuf>,
 }
 
 impl Outcome {
@@ -111,6 +114,7 @@ impl Outcome {
             applied: None,
             tree: None,
             package: None,
+            installers: Vec::new(),
         }
     }
 }
@@ -198,7 +202,7 @@ fn full_way(
     finish(outcome, &built, options, report)
 }
 
-/// Packs what was built, unless the run stops before.
+/// Packs what was built and puts the installers beside it, unless the run stops before.
 fn finish(
     outcome: &mut Outcome,
     built: &BuiltLibs,
@@ -207,7 +211,9 @@ fn finish(
 ) -> Result<()> {
     outcome.tree = Some(built.tree.clone());
     if options.stop_after != Some(Stage::Build) {
-        outcome.package = Some(package::pack(built, &options.out, options.effort, report)?);
+        let package = package::pack(built, &options.out, options.effort, report)?;
+        outcome.installers = installers::place(&package)?;
+        outcome.package = Some(package);
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ use crate::workdir::WorkDir;
 /// Reads the commits that the official libraries were built from, checks exactly these out, adds the patch set's lines to
 /// the lib-builder's defconfig files, audits what they will do, runs upstream's own build in a container, checks what came
 /// out, and packs it. The first time that takes hours; with --quick it is seconds, for a patch set that has a recipe for it.
-/// The package, its SHA-256 and its manifest are left in the output folder.
+/// The package, its SHA-256, its manifest and scripts that install it are left in the output folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Config file: what is repeated on every call can stand in config.toml in the folder esp32-xip-libs of your config folder \
@@ -294,6 +294,9 @@ fn print(options: &Options, outcome: &Outcome) -> Result<()> {
         ui::println(&format!("\n{}", package.zip.display()))?;
         ui::println(&format!("  {} in {files} files", ui::bytes(package.size)))?;
         ui::println(&format!("  SHA-256 {}", package.sha256))?;
+        ui::println(
+            "  for people without Rust: install.cmd, install.sh and install.command beside it",
+        )?;
         if let BuildRecord::Quick {
             members, proven, ..
         } = &package.manifest.build
