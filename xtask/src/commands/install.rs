@@ -22,7 +22,7 @@ use crate::ui;
 /// Put a package's libraries in the place of the core's own, or put these back.
 ///
 /// The folder of the libraries is replaced as a whole: the new ones are unpacked beside it and every file is verified, the
-/// stock ones are kept as <core>.stock, and two renames swap them. What the Arduino programs compiled against the libraries
+/// stock ones are kept as `<core>.stock`, and two renames swap them. What the Arduino programs compiled against the libraries
 /// before is removed from their caches. A run that is cut off at any moment loses nothing: the next one finishes or undoes it.
 ///
 /// With --as menu nothing is replaced: the libraries get a folder of their own, and every board of the chip a menu in the IDE's
@@ -41,7 +41,7 @@ pub struct Install {
     /// How: in the place of the core's own, or beside them and in a menu [default: folder; with --revert: both]
     #[arg(long = "as", value_name = "WAY", value_enum)]
     way: Option<Way>,
-    /// Put the stock libraries back; the patched ones are kept aside as <core>.<suffix>
+    /// Put the stock libraries back; the patched ones are kept aside as `<core>.<suffix>`
     #[arg(long)]
     revert: bool,
     /// With --revert: remove the patched libraries, also those that were set aside before

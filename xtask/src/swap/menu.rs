@@ -12,7 +12,7 @@ mod properties;
 mod revert;
 mod state;
 
-pub use block::MENU;
+pub use block::{MENU, STOCK};
 pub use revert::{MenuReverted, revert};
 pub use state::{MenuState, menus};
 
