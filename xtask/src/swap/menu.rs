@@ -103,7 +103,7 @@ pub struct MenuInstalled {
 /// Installs the package `zip` into the menu of `core` in the data folder.
 ///
 /// # Errors
-/// As [`super::install`]; and [`Refusal::Check`] where the core's platform.txt does not heed the menu, where the file for it is
+/// As [`super::install()`]; and [`Refusal::Check`] where the core's platform.txt does not heed the menu, where the file for it is
 /// no plain one or was changed by hand, or where libraries of another installed core version would be taken in place of these.
 pub fn install(
     data: &Path,
