@@ -13,6 +13,7 @@ pub mod demo;
 pub mod digest;
 pub mod engine;
 pub mod exit;
+pub mod firmware;
 pub mod http;
 pub mod libs;
 pub mod names;

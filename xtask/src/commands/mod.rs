@@ -4,6 +4,7 @@ pub mod build_libs;
 pub mod compare;
 pub mod demo;
 mod dry_run;
+pub mod firmware;
 pub mod patches;
 pub mod pins;
 pub mod plan;
