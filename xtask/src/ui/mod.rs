@@ -1,8 +1,10 @@
 //! Terminal output: tables, progress, colour only on a terminal.
 
 mod bar;
+mod verdict;
 
 pub use bar::Bar;
+pub use verdict::verdict;
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
