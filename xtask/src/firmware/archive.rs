@@ -43,7 +43,7 @@ pub struct Reduced {
 
 /// Keeps the members that define C functions of ours, under the name `flightlog`, and checks the outcome.
 ///
-/// `freestanding`: it is for a chip, where only what [`C_LIBRARY`] names and the compiler's 32-bit runtime are there.
+/// `freestanding`: it is for a chip, where only a small part of the C library and the compiler's 32-bit runtime are there.
 ///
 /// # Errors
 /// Not an archive; [`Refusal::Check`] where it defines a foreign name or needs what nobody gives.

@@ -44,7 +44,15 @@ pub fn files(target: Target, workspace: &Path) -> Result<Vec<File>> {
             path: PROPERTIES.to_owned(),
             content: properties().into_bytes(),
         });
-        files.extend(sketch(&firmware, "StallBench")?);
+        let bench = sketch(&firmware, "StallBench")?;
+        // Both sketches use the same partitions.
+        let tables = bench.iter().filter(|file| file.path.ends_with(".csv"));
+        files.extend(tables.map(|file| File {
+            path: file.path.replace("StallBench", "FlightLogger"),
+            content: file.content.clone(),
+        }));
+        files.extend(bench);
+        files.extend(sketch(&firmware, "FlightLogger")?);
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)

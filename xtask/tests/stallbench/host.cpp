@@ -1,5 +1,6 @@
 // A host program behind the stand-in headers. Lines of standard input are typed at the sketch: each when nothing is running,
-// but a line that begins with '!' at once (without it), and "~N" waits N ms. It ends when all is read and done.
+// but a line that begins with '!' at once (without it), and "~N" waits N ms. It ends when all is read and done, with
+// HOST_ENDLESS=1 when all is read.
 //
 // HOST_PARTITION=none leaves the partition out, HOST_FLASH_FAILS=<offset> lets the program there fail, HOST_PSRAM=none leaves
 // PSRAM out, HOST_PSRAM=aliased lets one page of a large block in it be another one too, as a broken address line does.
@@ -299,6 +300,10 @@ int main() {
     }
   }
   while (!idle()) {
+    if (set_to("HOST_ENDLESS", "1")) {
+      // Not exit: tasks still run.
+      _exit(0);
+    }
     step();
   }
   return 0;
