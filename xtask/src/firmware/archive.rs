@@ -213,8 +213,8 @@ fn write(members: &[&[u8]], kind: ArchiveKind) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::testing;
+    use assert_cmd::Command;
     use std::path::Path;
-    use std::process::Command;
 
     /// A static library of what `sources` say, a member each; `None` where this machine has no C compiler.
     fn compiled(test: &str, sources: &[&str]) -> Option<Vec<u8>> {
@@ -224,12 +224,11 @@ mod tests {
         };
         let dir = tempfile::tempdir().unwrap();
         let run = |program: &Path, words: &[String]| {
-            let status = Command::new(program)
+            Command::new(program)
                 .args(words)
                 .current_dir(dir.path())
-                .status()
-                .unwrap();
-            assert!(status.success());
+                .assert()
+                .success();
         };
         let mut words = vec!["rcs".to_owned(), "all.a".to_owned()];
         for (index, source) in sources.iter().enumerate() {
