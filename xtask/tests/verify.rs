@@ -104,6 +104,18 @@ esp32s3.menu.PSRAM.opi=OPI PSRAM
 esp32s3.menu.PSRAM.opi.build.psram_type=opi
 ";
 
+/// The real arduino-cli: on the PATH, or where .ci/parts puts it.
+fn arduino_cli() -> Option<PathBuf> {
+    let part = testing::workspace().join("target/parts/arduino-cli");
+    which::which("arduino-cli")
+        .ok()
+        .or(Some(part))
+        .filter(|program| program.is_file())
+}
+
+/// The core's folder in the data folder.
+const CORE: &str = "packages/esp32/hardware/esp32/3.3.12";
+
 /// An Arduino data folder with a core and its libraries, and a sketch.
 struct World {
     dir: tempfile::TempDir,
@@ -126,6 +138,8 @@ impl World {
                 .unwrap(),
         };
         made_up::write_tree(&world.libraries(), patched);
+        write(&world.data(), &format!("{CORE}/platform.txt"), PLATFORM);
+        write(&world.data(), &format!("{CORE}/boards.txt"), BOARDS);
         if patched {
             world.write_manifest();
         }
@@ -134,46 +148,28 @@ impl World {
 
     /// Libraries and a core that a real compiler and a real arduino-cli work with; `None`, said as SKIPPED, without these.
     fn real(test: &str, patched: bool) -> Option<Self> {
-        for program in ["arduino-cli", "xtensa-lx106-elf-gcc", "xtensa-lx106-elf-ar"] {
+        for program in ["xtensa-lx106-elf-gcc", "xtensa-lx106-elf-ar"] {
             if which::which(program).is_err() {
                 testing::skipped(test, &format!("no {program}"));
                 return None;
             }
         }
+        if arduino_cli().is_none() {
+            testing::skipped(test, "there is no arduino-cli; .ci/arduino-cli fetches one");
+            return None;
+        }
         let world = Self::made_up(false);
-        let libraries = world.libraries();
-        for variant in VARIANTS {
-            let made = made_up::settings(variant, patched);
-            made_up::write_variant(&libraries, variant, made, made);
-            world.compile_archives(variant);
-            write(&libraries, &format!("{variant}/sections.ld"), SECTIONS_LD);
-        }
-        world.compile_heap();
-        for (file, text) in [
-            ("c_flags", "-mlongcalls -Os"),
-            ("cpp_flags", "-mlongcalls -Os -fno-exceptions -fno-rtti"),
-            ("ld_flags", "-mlongcalls -Wl,--gc-sections"),
-            (
-                "ld_libs",
-                "-lspi_flash -lesp_psram -lesp_system -lheap -lgcc",
-            ),
-        ] {
-            write(&libraries, &format!("flags/{file}"), text);
-        }
-        write(&libraries, "ld/memory.ld", "/* as the sections say */\n");
+        world.compile_libraries(&world.libraries(), patched);
         if patched {
             world.write_manifest();
         }
-        let core = "packages/esp32/hardware/esp32/3.3.12";
         for (path, text) in [
-            (format!("{core}/platform.txt"), PLATFORM),
-            (format!("{core}/boards.txt"), BOARDS),
             (
-                format!("{core}/cores/esp32/Arduino.h"),
+                format!("{CORE}/cores/esp32/Arduino.h"),
                 "#pragma once\nvoid setup();\nvoid loop();\n",
             ),
             (
-                format!("{core}/cores/esp32/main.cpp"),
+                format!("{CORE}/cores/esp32/main.cpp"),
                 "#include \"Arduino.h\"\nextern \"C\" void app_main() { setup(); for (;;) loop(); }\n",
             ),
             ("package_index.json".into(), "{\"packages\": []}"),
@@ -204,19 +200,36 @@ impl World {
         write(self.dir.path(), "Blink/Blink.ino", text);
     }
 
-    fn compile_archives(&self, variant: &str) {
-        let folder = self.libraries().join(variant);
+    /// Makes a tree at `libraries` whose archives a compiler made.
+    fn compile_libraries(&self, libraries: &Path, patched: bool) {
+        made_up::write_tree(libraries, patched);
+        for variant in VARIANTS {
+            self.compile_archives(&libraries.join(variant));
+            write(libraries, &format!("{variant}/sections.ld"), SECTIONS_LD);
+        }
+        let heap = libraries.join("lib/libheap.a");
+        self.archive(&heap, &[("heap.c", "int heap;\n")], libraries);
+        for (file, text) in [
+            ("c_flags", "-mlongcalls -Os"),
+            ("cpp_flags", "-mlongcalls -Os -fno-exceptions -fno-rtti"),
+            ("ld_flags", "-mlongcalls -Wl,--gc-sections"),
+            (
+                "ld_libs",
+                "-lspi_flash -lesp_psram -lesp_system -lheap -lgcc",
+            ),
+        ] {
+            write(libraries, &format!("flags/{file}"), text);
+        }
+        write(libraries, "ld/memory.ld", "/* as the sections say */\n");
+    }
+
+    fn compile_archives(&self, folder: &Path) {
         for archive in ["libspi_flash.a", "libesp_psram.a", "libesp_system.a"] {
             let sources = SOURCES.iter().filter(|(of, ..)| *of == archive);
             let sources: Vec<(&str, &str)> =
                 sources.map(|(_, file, text)| (*file, *text)).collect();
             self.archive(&folder.join(archive), &sources, &folder.join("include"));
         }
-    }
-
-    fn compile_heap(&self) {
-        let archive = self.libraries().join("lib/libheap.a");
-        self.archive(&archive, &[("heap.c", "int heap;\n")], self.dir.path());
     }
 
     fn archive(&self, archive: &Path, sources: &[(&str, &str)], include: &Path) {
@@ -270,6 +283,10 @@ impl World {
     fn compile(&self, words: &[&str]) -> Ended {
         let sketch = self.dir.path().join("Blink");
         let mut all = vec!["--compile", "--sketch", sketch.to_str().unwrap()];
+        let cli = arduino_cli();
+        if let (Some(cli), false) = (&cli, words.contains(&"--arduino-cli")) {
+            all.extend(["--arduino-cli", cli.to_str().unwrap()]);
+        }
         all.extend(words);
         self.verify(&all)
     }
@@ -319,7 +336,7 @@ fn exit_codes_are_the_agreed_ones() {
 
     for (words, says) in [
         (&["--expect", "xip"][..], "unknown patch set `xip`"),
-        (&["--core", "3.3.11"], "installed are those of 3.3.12"),
+        (&["--core", "3.3.11"], "3.3.12 is; --core chooses another"),
         (
             &["--tree", "nowhere"],
             "nowhere is not a chip's libraries tree",
@@ -461,4 +478,36 @@ fn an_old_archive_behind_new_headers_is_found_in_the_program() {
         "{:#}",
         ended.json
     );
+}
+
+#[test]
+fn libraries_of_the_boards_menu_are_looked_at_where_it_chooses_them() {
+    const TEST: &str = "libraries_of_the_boards_menu_are_looked_at_where_it_chooses_them";
+    let Some(world) = World::real(TEST, false) else {
+        return;
+    };
+    let tools = world.data().join("packages/esp32/tools");
+    let libraries = tools.join("esp32s3-xip-ecc-libs/3.3.12");
+    world.compile_libraries(&libraries, true);
+    write(
+        &libraries,
+        "libs-manifest.json",
+        made_up::manifest(&libraries).to_string(),
+    );
+    let menu = "menu.CoreLibs=Core libraries\nesp32s3.menu.CoreLibs.stock=Stock\n\
+                esp32s3.menu.CoreLibs.xip-ecc=Patched\nesp32s3.menu.CoreLibs.xip-ecc.build.chip_variant=esp32s3-xip-ecc\n";
+    write(&world.data(), &format!("{CORE}/boards.local.txt"), menu);
+    for (option, placement, kind) in [
+        ("", "flash", "stock"),
+        (",CoreLibs=stock", "flash", "stock"),
+        (",CoreLibs=xip-ecc", "psram", "package"),
+    ] {
+        let ended = world.compile(&["--fqbn", &format!("esp32:esp32:esp32s3:PSRAM=opi{option}")]);
+        assert_eq!(ended.code, Some(0), "{:#} {}", ended.json, ended.error);
+        assert_eq!(ended.json["program"]["placement"], placement, "{option}");
+        assert_eq!(ended.json["libraries"]["kind"], kind, "{option}");
+    }
+    let ended = world.verify(&["--fqbn", "esp32:esp32:esp32s3:CoreLibs=gone"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.error.contains("esp32s3-gone-libs"), "{}", ended.error);
 }

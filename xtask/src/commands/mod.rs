@@ -7,11 +7,13 @@ pub mod demo;
 mod dry_run;
 pub mod firmware;
 pub mod install;
+mod install_menu;
 pub mod patches;
 pub mod pins;
 pub mod plan;
 pub mod release_args;
 pub mod sim;
+pub mod status;
 pub mod verify;
 
 use std::path::{Path, PathBuf};

@@ -8,16 +8,17 @@ use fs_err as fs;
 use serde::Serialize;
 
 use super::{DEFAULT_CHIP, DEFAULT_CORE};
-use crate::arduino;
+use crate::arduino::{Search, Surroundings, cores};
 use crate::exit::Refusal;
 use crate::libs::Tree;
 use crate::names::{Chip, CoreVersion};
 use crate::patchset;
 use crate::progress::{Event, Report};
 use crate::release;
+use crate::swap::menu::{MENU, Offer, STOCK};
 use crate::ui;
 use crate::verify::compile::{self, ArduinoCli, Looked, Request, Source};
-use crate::verify::subject::{self, Account};
+use crate::verify::subject::Account;
 use crate::verify::{Expected, Subject, Verdict, files};
 
 /// Check libraries, and programs that are linked with them: is it really running from PSRAM?
@@ -57,7 +58,7 @@ pub struct Verify {
     /// The sketch for --compile [default: StallBench, which comes with this tool]
     #[arg(long, value_name = "DIR", requires = "compile")]
     sketch: Option<PathBuf>,
-    /// The board for --compile, with its options
+    /// The board with its options; where they choose libraries in the menu CoreLibs, these are looked at
     #[arg(long, value_name = "FQBN", default_value = DEFAULT_FQBN)]
     fqbn: String,
     /// Folder of a library for --compile, which goes before an installed one (repeatable)
@@ -134,9 +135,9 @@ impl Verify {
         let mut verdict = Verdict::default();
         // Who names a finished program asks about that.
         let asked = self.tree.is_some() || self.elf.is_none();
-        let subject = if asked {
+        let found = if asked {
             match self.subject(&expected, report)? {
-                Ok(subject) => Some(subject),
+                Ok(found) => Some(found),
                 Err(why) if self.compile => {
                     verdict.checks.extend(files::not_run(&why, true));
                     None
@@ -148,13 +149,17 @@ impl Verify {
             verdict.checks.extend(files::not_run(why, false));
             None
         };
+        let (subject, data) = match found {
+            Some((subject, data)) => (Some(subject), data),
+            None => (None, self.data_dir.clone()),
+        };
         if let Some(subject) = &subject {
             verdict.checks.extend(files::check(subject, report));
         }
         // Dropped at the end, with all that was built in it.
         let build = self.compile.then(|| self.build_folder()).transpose()?;
         let plan = compile::Plan {
-            source: self.source(build.as_ref().map(tempfile::TempDir::path))?,
+            source: self.source(build.as_ref().map(tempfile::TempDir::path), data.as_deref())?,
             chip: &self.chip,
             subject: subject.as_ref(),
             expected: &expected,
@@ -173,34 +178,62 @@ impl Verify {
         })
     }
 
-    /// The libraries to look at, or why there are none.
-    fn subject(&self, expected: &Expected, report: Report<'_>) -> Result<Result<Subject, String>> {
-        let data = match &self.tree {
-            Some(_) => None,
-            None => arduino::data_dir(self.data_dir.as_deref(), report)?.map(|found| found.path),
+    /// The libraries to look at, and the data folder that they were found in; else why there are none.
+    fn subject(
+        &self,
+        expected: &Expected,
+        report: Report<'_>,
+    ) -> Result<Result<(Subject, Option<PathBuf>), String>> {
+        if let Some(tree) = &self.tree {
+            let subject = Subject::open(tree, &self.chip, expected.clone(), None)?;
+            return Ok(Ok((subject, self.data_dir.clone())));
+        }
+        let surroundings = Surroundings::here();
+        let search = Search::run(self.data_dir.as_deref(), &surroundings, report)?;
+        let data = search.one(|name| name == self.core.to_string(), &surroundings)?;
+        let core = match cores::find(&data.path, &self.core) {
+            Ok(core) => core,
+            Err(error) => return Ok(Err(format!("{error:#}; or name them with --tree"))),
         };
-        let root = match (&self.tree, &data) {
-            (Some(tree), _) => tree.clone(),
-            (None, Some(data)) => match subject::installed(data, &self.chip, &self.core) {
-                Ok(root) => root,
-                Err(why) => return Ok(Err(format!("{why}; --tree names another folder"))),
-            },
-            (None, None) => {
-                return Ok(Err(
-                    "no data folder of the Arduino programs; --tree names the libraries' folder"
-                        .into(),
-                ));
+        let root = match self.chosen_in_menu() {
+            Some(offer) => Some(offer.place(&data.path).active()),
+            None => core.libraries(&data.path, &self.chip),
+        };
+        let root = match root {
+            Some(root) if root.is_dir() => root,
+            Some(root) => return Ok(Err(format!("{} is not there", root.display()))),
+            None => {
+                return Ok(Err(format!(
+                    "the core {} in {} does not tell where its libraries are; name them with --tree",
+                    core.version,
+                    data.path.display()
+                )));
             }
         };
-        let stock = data
-            .and_then(|data| release::stock_folder(&data, &self.chip, &self.core).ok())
+        let stock = release::stock_folder(&data.path, &self.chip, &self.core)
+            .ok()
             .filter(|stock| *stock != root)
             .and_then(|stock| Tree::open(&stock).ok());
-        Subject::open(&root, &self.chip, expected.clone(), stock).map(Ok)
+        let subject = Subject::open(&root, &self.chip, expected.clone(), stock)?;
+        Ok(Ok((subject, Some(data.path))))
     }
 
-    /// The program to look at.
-    fn source<'a>(&'a self, build: Option<&Path>) -> Result<Source<'a>> {
+    /// The libraries that `--fqbn` chooses in the board's menu, where it does.
+    fn chosen_in_menu(&self) -> Option<Offer> {
+        let options = self.fqbn.split(':').nth(3)?;
+        let (_, suffix) = options
+            .split(',')
+            .filter_map(|option| option.split_once('='))
+            .find(|(menu, option)| *menu == MENU && *option != STOCK)?;
+        Some(Offer {
+            chip: self.chip.clone(),
+            suffix: suffix.to_owned(),
+            core: self.core.clone(),
+        })
+    }
+
+    /// The program to look at. With `data`, arduino-cli takes the core from there.
+    fn source<'a>(&'a self, build: Option<&Path>, data: Option<&Path>) -> Result<Source<'a>> {
         if let Some(elf) = &self.elf {
             if !elf.is_file() {
                 bail!(Refusal::Usage(format!(
@@ -215,7 +248,7 @@ impl Verify {
                 "not asked for: --compile compiles a sketch, --elf names a program",
             ));
         };
-        let cli = ArduinoCli::find(self.arduino_cli.as_deref(), self.data_dir.as_deref());
+        let cli = ArduinoCli::find(self.arduino_cli.as_deref(), data);
         Ok(Source::Sketch {
             cli: cli.map_err(|error| format!("{error:#}")),
             request: Request {

@@ -71,7 +71,11 @@ fn push(text: &mut String, title: &str, outcome: &Outcome) {
     };
     let indent = 2 + WORD + TITLE;
     let mut first = true;
-    for line in lines.iter().flat_map(|line| fold(line, indent)) {
+    for line in lines
+        .iter()
+        .flat_map(|text| text.lines())
+        .flat_map(|line| fold(line, indent))
+    {
         if first {
             text.push_str(&format!("  {word}{title:<TITLE$}{line}\n"));
         } else {

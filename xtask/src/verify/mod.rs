@@ -3,6 +3,8 @@
 //! [`files`] looks at a libraries tree ([`subject`]), [`compile`] at a program ([`program`]). Each gives [`Check`]s; a
 //! [`Verdict`] holds them all.
 
+use std::collections::BTreeMap;
+
 pub mod compile;
 pub mod files;
 #[cfg(test)]
@@ -17,23 +19,51 @@ mod verdict;
 pub use subject::{Expected, Subject};
 pub use verdict::{Check, Group, Outcome, Tally, Verdict};
 
-/// Names told in one answer; more are counted.
-const SHOWN: usize = 6;
+/// Names, or findings, told in one answer; more are counted.
+const SHOWN: usize = 5;
 
 /// The first of `names` with `, ` between them, and how many more there are.
 fn some_of<T: AsRef<str>>(names: &[T]) -> String {
-    let shown: Vec<&str> = names.iter().take(SHOWN).map(AsRef::as_ref).collect();
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+    list(names, ", ", " and ")
+}
+
+/// The first of `findings`, each on a line, and how many more there are.
+fn findings(findings: &[String]) -> String {
+    list(findings, "\n", "\nand ")
+}
+
+fn list<T: AsRef<str>>(items: &[T], between: &str, last: &str) -> String {
+    let shown: Vec<&str> = items.iter().take(SHOWN).map(AsRef::as_ref).collect();
+    match items.len().saturating_sub(SHOWN) {
+        0 => shown.join(between),
+        more => format!("{}{last}{more} more", shown.join(between)),
     }
 }
 
-/// The first of `findings` with `; ` between them, and how many more there are.
-fn findings(findings: &[String]) -> String {
-    let shown = findings[..findings.len().min(SHOWN)].join("; ");
-    match findings.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown}; and {more} more"),
+/// Findings of one kind on one line: where, then what is wrong.
+fn by_kind(faults: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
+    let mut kinds: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (place, what) in faults {
+        kinds.entry(what).or_default().push(place);
+    }
+    kinds
+        .iter()
+        .map(|(what, places)| format!("{}: {what}", some_of(places)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_are_cut_and_counted() {
+        let names: Vec<String> = (0..7).map(|n| n.to_string()).collect();
+        assert_eq!(some_of(&names), "0, 1, 2, 3, 4 and 2 more");
+        assert_eq!(findings(&names[..6]), "0\n1\n2\n3\n4\nand 1 more");
+        assert_eq!(some_of(&names[..1]), "0");
+        let fault = |place: &str, what: &str| (place.to_owned(), what.to_owned());
+        let faults = [fault("a", "empty"), fault("b", "cut"), fault("c", "empty")];
+        assert_eq!(by_kind(faults), ["b: cut", "a, c: empty"]);
     }
 }

@@ -90,7 +90,7 @@ impl Program {
         let (header, endian) = (file.elf_header(), LittleEndian);
         let table = header
             .sections(endian, bytes)
-            .context("is a damaged ELF file")?;
+            .context("a damaged ELF file")?;
         let mut sections = Vec::new();
         for section in table.iter() {
             let takes_room = section.sh_flags(endian).contains(elf::SHF_ALLOC);
@@ -109,7 +109,7 @@ impl Program {
         let mut in_driver = false;
         let symbols = table
             .symbols(endian, bytes, elf::SHT_SYMTAB)
-            .context("is a damaged ELF file")?;
+            .context("a damaged ELF file")?;
         for symbol in symbols.iter() {
             let name = symbol.name(endian, symbols.strings())?;
             let name = base_name(std::str::from_utf8(name)?);

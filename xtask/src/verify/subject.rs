@@ -205,32 +205,3 @@ pub(super) fn by_settings<V: AsRef<str>, S: AsRef<str>>(
         .collect();
     told.join("; ")
 }
-
-/// The libraries that the Arduino core `core` in the data folder `data` uses for `chip`.
-///
-/// # Errors
-/// Why there are none.
-pub fn installed(data: &Path, chip: &Chip, core: &CoreVersion) -> Result<PathBuf, String> {
-    let tool = data
-        .join("packages")
-        .join("esp32")
-        .join("tools")
-        .join(chip.tool_name());
-    let folder = tool.join(core.to_string());
-    if folder.is_dir() {
-        return Ok(folder);
-    }
-    let mut others: Vec<String> = fs_err::read_dir(&tool)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.parse::<CoreVersion>().is_ok())
-        .collect();
-    others.sort();
-    let found = if others.is_empty() {
-        "no version of them is installed".to_owned()
-    } else {
-        format!("installed are those of {}", others.join(", "))
-    };
-    Err(format!("{}: not there; {found}", folder.display()))
-}

@@ -48,7 +48,7 @@ pub enum Outcome {
     },
     /// It does not hold.
     Failed {
-        /// What was seen instead.
+        /// What was seen instead, a finding a line.
         why: String,
         /// What mends it.
         what_to_do: String,

@@ -12,7 +12,7 @@ pub const MENU: &str = "CoreLibs";
 /// What the menu is called in Tools.
 pub(super) const TITLE: &str = "Core libraries";
 /// Id of the first option, which is also what counts where a sketch says nothing.
-pub(super) const STOCK: &str = "stock";
+pub const STOCK: &str = "stock";
 
 /// How the block's first and last lines begin.
 const BEGIN: &str = "# >>> cargo xtask: menu \"Core libraries\"";

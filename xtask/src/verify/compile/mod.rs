@@ -2,23 +2,23 @@
 
 mod answer;
 mod arduino_cli;
+mod built;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
 use fs_err as fs;
 use serde::Serialize;
 
 use super::program::{Placement, Program, Section};
 use super::psram::{Left, Need, SIZES};
-use super::settings::Settings;
 use super::{Check, Expected, Group, Outcome, Subject};
-use crate::libs::{Tree, Value};
+use crate::libs::Value;
 use crate::names::Chip;
 use crate::patchset::PatchSet;
 use crate::progress::{Event, Report};
 
 pub use arduino_cli::{ArduinoCli, Request};
+use built::{Linked, Sdk, build};
 
 /// The names of the checks and what must hold, in the order in which they are told.
 const CHECKS: [(&str, &str); 5] = [
@@ -81,13 +81,6 @@ pub struct Looked {
     pub need: Option<Need>,
     /// What it leaves of it, by the part.
     pub left: Vec<Left>,
-}
-
-/// The libraries that a program was linked with.
-struct Linked {
-    root: PathBuf,
-    variant: String,
-    settings: Settings,
 }
 
 /// Runs every check; [`Looked`] where there was a program to look at.
@@ -162,7 +155,7 @@ impl Plan<'_> {
             Err(error) => {
                 let name = elf.file_name().unwrap_or(elf.as_os_str()).to_string_lossy();
                 *sections = Some(Outcome::failed(
-                    format!("{name} {error:#}"),
+                    format!("{name}: {error:#}"),
                     "name the .elf file that the Arduino programs leave in their build folder",
                 ));
                 return Some(looked);
@@ -255,100 +248,6 @@ impl Plan<'_> {
             _ => Outcome::passed(found.shown()),
         }
     }
-}
-
-/// A program that was compiled.
-struct Built {
-    elf: PathBuf,
-    sdk: Result<Sdk, String>,
-    detail: String,
-}
-
-/// Compiles; what came of the check where there is no program.
-fn build(
-    cli: &Result<ArduinoCli, String>,
-    request: &Request,
-    report: Report<'_>,
-) -> Result<Built, Outcome> {
-    let cli = cli.as_ref().map_err(Outcome::not_run)?;
-    let version = &cli.version;
-    let sketch = request
-        .sketch
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy();
-    report(Event::Step(&format!("compile {sketch}")));
-    report(Event::Detail(&format!(
-        "arduino-cli {version}, {}",
-        request.fqbn
-    )));
-    let answer = cli.compile(request).map_err(|error| {
-        let what_to_do = "run the same arduino-cli compile by hand and see what holds it up";
-        Outcome::failed(format!("{error:#}"), what_to_do)
-    })?;
-    if !answer.success {
-        let why = answer.essence().join("; ");
-        return Err(Outcome::failed(why, answer.advice(&request.fqbn)));
-    }
-    let properties = answer.properties();
-    let told = |name: &str| {
-        properties.get(name).cloned().ok_or_else(|| {
-            format!(
-                "arduino-cli {version} does not tell the build's {name}; version 1.0 and later do"
-            )
-        })
-    };
-    let folder = answer.build_path().unwrap_or_else(|| request.build.clone());
-    let elf = elf_in(&folder, told("build.project_name").ok().as_deref()).map_err(|error| {
-        let what_to_do = "does the core's platform.txt link an .elf file?";
-        Outcome::failed(format!("{error:#}"), what_to_do)
-    })?;
-    Ok(Built {
-        elf,
-        sdk: told("compiler.sdk.path").and_then(|root| {
-            Ok(Sdk {
-                root: root.into(),
-                variant: told("build.memory_type")?,
-            })
-        }),
-        detail: format!("{sketch} for {}, by arduino-cli {version}", request.fqbn),
-    })
-}
-
-/// The libraries that a build used, as its properties name them.
-struct Sdk {
-    root: PathBuf,
-    variant: String,
-}
-
-impl Sdk {
-    fn open(self) -> Result<Linked, String> {
-        let open = || -> Result<Linked> {
-            let root = dunce::canonicalize(&self.root)
-                .with_context(|| format!("resolving {}", self.root.display()))?;
-            let settings = Settings::of(&Tree::open(&root)?.sdkconfig(&self.variant)?);
-            Ok(Linked {
-                root,
-                variant: self.variant.clone(),
-                settings,
-            })
-        };
-        open().map_err(|error| format!("the libraries behind it cannot be read: {error:#}"))
-    }
-}
-
-/// The linked program in a build folder.
-fn elf_in(folder: &Path, project: Option<&str>) -> Result<PathBuf> {
-    if let Some(project) = project {
-        let elf = folder.join(format!("{project}.elf"));
-        if elf.is_file() {
-            return Ok(elf);
-        }
-    }
-    fs::read_dir(folder)?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .find(|path| path.extension().is_some_and(|found| found == "elf"))
-        .with_context(|| format!("the build left no .elf file in {}", folder.display()))
 }
 
 /// Where programs run from with libraries of `set`; where the variant is not known, in any that it moves to PSRAM.

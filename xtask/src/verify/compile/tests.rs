@@ -243,12 +243,12 @@ fn each_fault_of_a_program_is_found_by_its_check() {
     assert_eq!(looked.unwrap().left[0].left, None);
     // Not what it should be at all.
     for (elf, says) in [
-        (made_up::object(&["main"], &[]), "is no linked program"),
+        (made_up::object(&["main"], &[]), ": no linked program"),
         (
             made_up::program(&[(".text", 0x4037_4000, 16, true)], &[], &["main"]),
             "it lacks .flash.text",
         ),
-        (b"MZ".to_vec(), "is no ELF file"),
+        (b"MZ".to_vec(), ": no ELF file"),
     ] {
         world.compiles_to(&elf, "libs/3.3.12", "qio_opi");
         let (verdict, _) = world.compile();

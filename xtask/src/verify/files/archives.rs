@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::build::quick::archive::Archive;
 use crate::progress::{Event, Report};
 use crate::verify::object_file::{self, Kind, Machine};
-use crate::verify::{Outcome, Subject, findings};
+use crate::verify::{Outcome, Subject, by_kind, findings};
 
 pub(super) fn check(subject: &Subject, report: Report<'_>) -> Result<Outcome> {
     let machine = Machine::of(&subject.chip);
@@ -25,7 +25,7 @@ pub(super) fn check(subject: &Subject, report: Report<'_>) -> Result<Outcome> {
         ));
     }
     let done = AtomicUsize::new(0);
-    let looked: Vec<Result<usize, String>> = archives
+    let looked: Vec<Result<usize, Fault>> = archives
         .par_iter()
         .map(|(path, on_disk)| {
             let bytes = fs::read(on_disk)?;
@@ -34,10 +34,10 @@ pub(super) fn check(subject: &Subject, report: Report<'_>) -> Result<Outcome> {
                 total: archives.len() as u64,
                 unit: "archives",
             });
-            Ok(objects(&bytes, machine).map_err(|why| format!("{path}{why}")))
+            Ok(objects(&bytes, machine).map_err(|(member, why)| (format!("{path}{member}"), why)))
         })
         .collect::<Result<_>>()?;
-    let mut faults: Vec<String> = Vec::new();
+    let mut faults = Vec::new();
     let mut count = 0;
     for archive in looked {
         match archive {
@@ -54,25 +54,30 @@ pub(super) fn check(subject: &Subject, report: Report<'_>) -> Result<Outcome> {
     } else {
         Outcome::failed(
             format!(
-                "{} of {}: {}",
+                "{} of {}\n{}",
                 faults.len(),
                 archives.len(),
-                findings(&faults)
+                findings(&by_kind(faults))
             ),
             "install the libraries again",
         )
     })
 }
 
-/// How many objects an archive holds, or what is wrong with it, to be read behind its name.
-pub(super) fn objects(bytes: &[u8], machine: Machine) -> Result<usize, String> {
-    let archive = Archive::parse(bytes).map_err(|error| format!(": {error:#}"))?;
+/// A member in brackets where it is one, and what is wrong.
+type Fault = (String, String);
+
+/// How many objects an archive holds, or its first fault.
+pub(super) fn objects(bytes: &[u8], machine: Machine) -> Result<usize, Fault> {
+    let archive = Archive::parse(bytes).map_err(|error| (String::new(), format!("{error:#}")))?;
     for member in archive.members() {
-        object_file::read(member.data, Kind::Object, machine)
-            .map_err(|error| format!(" ({}) {error:#}", String::from_utf8_lossy(member.name)))?;
+        object_file::read(member.data, Kind::Object, machine).map_err(|error| {
+            let name = String::from_utf8_lossy(member.name);
+            (format!(" ({name})"), format!("{error:#}"))
+        })?;
     }
     match archive.members().len() {
-        0 => Err(": it has no members".to_owned()),
+        0 => Err((String::new(), "no members".to_owned())),
         count => Ok(count),
     }
 }

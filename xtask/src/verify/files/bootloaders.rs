@@ -7,7 +7,7 @@ use fs_err as fs;
 
 use crate::progress::Report;
 use crate::verify::object_file::{self, Kind, Machine};
-use crate::verify::{Outcome, Subject, findings, some_of};
+use crate::verify::{Outcome, Subject, by_kind, findings, some_of};
 
 /// Flash mode and frequency of the ESP32-S3's menu FlashMode (boards.txt); `qio` at 120 MHz shares its libraries with
 /// `qio` at 80 MHz and needs only a bootloader of its own.
@@ -37,25 +37,27 @@ pub(super) fn check(subject: &Subject, _: Report<'_>) -> Result<Outcome> {
             .filter(|(mode, _)| modes.contains(mode))
             .map(|(mode, frequency)| format!("bootloader_{mode}_{frequency}.elf"))
             .filter(|name| !present.contains(&name.as_str()));
-        faults.extend(needed.map(|name| format!("bin/{name} is missing")));
+        faults.extend(needed.map(|name| (format!("bin/{name}"), "missing".to_owned())));
     } else {
         // Which frequencies another chip's menu offers is not known here; each mode needs at least one.
         let bare = modes.iter().filter(|mode| {
             let prefix = format!("bootloader_{mode}_");
             !present.iter().any(|name| name.starts_with(&prefix))
         });
-        faults.extend(bare.map(|mode| format!("no bin/bootloader_{mode}_*.elf")));
+        faults.extend(
+            bare.map(|mode| (format!("bin/bootloader_{mode}_*.elf"), "missing".to_owned())),
+        );
     }
     let machine = Machine::of(&subject.chip);
     for name in &present {
         let bytes = fs::read(subject.root().join("bin").join(name))?;
         if let Err(error) = object_file::read(&bytes, Kind::Program, machine) {
-            faults.push(format!("bin/{name} {error:#}"));
+            faults.push((format!("bin/{name}"), format!("{error:#}")));
         }
     }
     Ok(if faults.is_empty() {
         Outcome::passed(some_of(&present))
     } else {
-        Outcome::failed(findings(&faults), "install the libraries again")
+        Outcome::failed(findings(&by_kind(faults)), "install the libraries again")
     })
 }

@@ -8,7 +8,7 @@ use crate::libs::Value;
 use crate::patchset::{self, PatchSet};
 use crate::progress::Report;
 use crate::verify::subject::{Account, ManifestFile, by_settings};
-use crate::verify::{Expected, Outcome, Subject, findings};
+use crate::verify::{Expected, Outcome, Subject, by_kind, findings};
 
 /// The variants that the ESP32-S3's board menus can choose (lib-builder's configs/builds.json, boards.txt).
 const S3_VARIANTS: [&str; 5] = ["dio_opi", "dio_qspi", "opi_opi", "qio_opi", "qio_qspi"];
@@ -22,19 +22,20 @@ pub(super) fn check(subject: &Subject, _: Report<'_>) -> Result<Outcome> {
         faults.extend(config.as_ref().err().cloned());
     }
     let wanted = wanted(subject)?;
+    let mut differing = Vec::new();
     for (variant, symbols) in &wanted {
         let Some(Ok(config)) = subject.configs.get(variant) else {
             continue;
         };
         for (symbol, value) in symbols {
             if !config.is(symbol, value) {
-                faults.push(format!(
-                    "{variant}: {symbol} is {}, expected {value}",
-                    config.shown(symbol, value)
-                ));
+                let shown = config.shown(symbol, value);
+                let what = format!("{symbol} is {shown}, expected {value}");
+                differing.push((variant.clone(), what));
             }
         }
     }
+    faults.extend(by_kind(differing));
     if !faults.is_empty() {
         return Ok(Outcome::failed(
             findings(&faults),

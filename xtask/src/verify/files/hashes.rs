@@ -81,7 +81,7 @@ pub(super) fn check(subject: &Subject, report: Report<'_>) -> Result<Outcome> {
         return Ok(Outcome::passed(format!("{} files", recorded.len())));
     }
     Ok(Outcome::failed(
-        told.join("; "),
+        told.join("\n"),
         "install the package again",
     ))
 }

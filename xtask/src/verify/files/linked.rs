@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::libs::flags::Flags;
 use crate::progress::Report;
-use crate::verify::{Outcome, Subject, findings, some_of};
+use crate::verify::{Outcome, Subject, some_of};
 
 /// Libraries that the compiler brings.
 const OF_THE_COMPILER: [&str; 6] = ["c", "g", "gcc", "gcov", "m", "stdc++"];
@@ -64,7 +64,7 @@ pub(super) fn check(subject: &Subject, _: Report<'_>) -> Result<Outcome> {
         ))
     } else {
         Outcome::failed(
-            format!("{} missing: {}", faults.len(), findings(&faults)),
+            format!("{} missing: {}", faults.len(), some_of(&faults)),
             "install the libraries again",
         )
     })

@@ -40,7 +40,11 @@ const CHECKS: [Entry; 9] = [
         "PSRAM that holds code is started at boot",
         placement::check,
     ),
-    ("files.symbols", "The archives show it", symbols::check),
+    (
+        "files.symbols",
+        "The archives have the same settings",
+        symbols::check,
+    ),
     (
         "files.archives",
         "Every archive is one, for this chip",

@@ -8,28 +8,28 @@
 use anyhow::Result;
 
 use crate::progress::Report;
-use crate::verify::{Outcome, Subject, findings};
+use crate::verify::{Outcome, Subject, by_kind, findings};
 
 pub(super) fn check(subject: &Subject, _: Report<'_>) -> Result<Outcome> {
     let (mut faults, mut placed) = (Vec::new(), Vec::new());
     for (variant, settings) in subject.settings() {
         if (settings.code || settings.constants) && !settings.started {
-            faults.push(format!(
-                "{variant}: {}, but PSRAM is not started at boot (CONFIG_SPIRAM_BOOT_INIT is off)",
-                settings.shown()
-            ));
+            let shown = settings.shown();
+            let what = format!(
+                "{shown}, but PSRAM is not started at boot (CONFIG_SPIRAM_BOOT_INIT is off)"
+            );
+            faults.push((variant.to_owned(), what));
         } else if settings.code != settings.constants {
-            faults.push(format!(
-                "{variant}: {}; while flash is written the cache goes off all the same",
-                settings.shown()
-            ));
+            let shown = settings.shown();
+            let what = format!("{shown}; while flash is written the cache goes off all the same");
+            faults.push((variant.to_owned(), what));
         } else if settings.xip() {
             placed.push(variant);
         }
     }
     if !faults.is_empty() {
         return Ok(Outcome::failed(
-            findings(&faults),
+            findings(&by_kind(faults)),
             "sketches of these variants may crash when flash is written: use libraries of patch set xip-ecc, which \
              leaves them stock",
         ));

@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use fs_err as fs;
 
 use crate::build::quick::archive::Archive;
 use crate::progress::Report;
 use crate::verify::object_file::{self, Kind, Machine, Symbols};
 use crate::verify::settings::Settings;
-use crate::verify::{Outcome, Subject, findings};
+use crate::verify::{Outcome, Subject, by_kind, findings};
 
 /// What a symbol's presence in a member shows.
 struct Sign {
@@ -78,40 +78,41 @@ pub(super) fn check(subject: &Subject, _: Report<'_>) -> Result<Outcome> {
         )));
     }
     let machine = Machine::of(&subject.chip);
-    let (mut faults, mut looked) = (Vec::new(), 0);
+    let (mut unread, mut faults, mut looked) = (Vec::new(), Vec::new(), 0);
     for (variant, settings) in subject.settings() {
-        let mut members: BTreeMap<&str, Result<Symbols, String>> = BTreeMap::new();
+        let mut members: BTreeMap<&str, Option<Symbols>> = BTreeMap::new();
         for sign in &SIGNS {
-            let symbols = members
-                .entry(sign.member)
-                .or_insert_with(|| read(subject, variant, sign, machine));
-            match symbols {
-                Ok(symbols) => {
-                    looked += 1;
-                    faults.extend(sign.fault(variant, settings, symbols));
-                }
-                Err(why) => faults.push(format!("{variant}: {why}")),
+            let symbols = members.entry(sign.member).or_insert_with(|| {
+                read(subject, variant, sign, machine)
+                    .map_err(|fault| unread.push(fault))
+                    .ok()
+            });
+            if let Some(symbols) = symbols {
+                looked += 1;
+                let fault = sign.fault(settings, symbols);
+                faults.extend(fault.map(|fault| (variant.to_owned(), fault)));
             }
         }
     }
-    // One member that cannot be read is found by each of its signs.
-    faults.dedup();
-    Ok(if faults.is_empty() {
+    Ok(if !unread.is_empty() {
+        let told: Vec<String> = [by_kind(unread), by_kind(faults)].concat();
+        Outcome::failed(findings(&told), "install the libraries again")
+    } else if !faults.is_empty() {
+        Outcome::failed(
+            findings(&by_kind(faults)),
+            "the archives are of other settings than sdkconfig.h says: install the package again, or put back stock libraries",
+        )
+    } else {
         Outcome::passed(format!(
             "{looked} symbols in {} variants are as their settings say",
             subject.settings().count()
         ))
-    } else {
-        Outcome::failed(
-            findings(&faults),
-            "the archives are of other settings than sdkconfig.h says: install the package again, or put back stock libraries",
-        )
     })
 }
 
 impl Sign {
     /// Where the archive contradicts the settings, how.
-    fn fault(&self, variant: &str, settings: Settings, symbols: &Symbols) -> Option<String> {
+    fn fault(&self, settings: Settings, symbols: &Symbols) -> Option<String> {
         let (there, yes, no) = match self.how {
             How::Defines => (&symbols.defined, "defines", "does not define"),
             How::RefersTo => (&symbols.undefined, "refers to", "does not refer to"),
@@ -121,7 +122,7 @@ impl Sign {
         let on = read(settings);
         (there != (on == self.there_when)).then(|| {
             format!(
-                "{variant}: by sdkconfig.h `{setting}` is {}, but {} ({}) {} {}",
+                "by sdkconfig.h `{setting}` is {}, but {} ({}) {} {}",
                 if on { "on" } else { "off" },
                 self.archive,
                 self.member,
@@ -132,22 +133,24 @@ impl Sign {
     }
 }
 
-/// The symbols of the sign's member, or why there are none.
+/// The symbols of the sign's member; else where, and why there are none.
 fn read(
     subject: &Subject,
     variant: &str,
     sign: &Sign,
     machine: Machine,
-) -> Result<Symbols, String> {
-    let path = archive(subject, variant, sign.archive)
-        .ok_or_else(|| format!("{} is missing", sign.archive))?;
+) -> Result<Symbols, (String, String)> {
     let look = || -> Result<Symbols> {
+        let path = archive(subject, variant, sign.archive).context("missing")?;
         let bytes = fs::read(path)?;
         let archive = Archive::parse(&bytes)?;
         let object = object_file::read(archive.member(sign.member)?.data, Kind::Object, machine)?;
         Symbols::of(&object)
     };
-    look().map_err(|error| format!("{} ({}): {error:#}", sign.archive, sign.member))
+    look().map_err(|error| {
+        let place = format!("{variant}/{} ({})", sign.archive, sign.member);
+        (place, format!("{error:#}"))
+    })
 }
 
 /// The archive that a sketch of `variant` links: lib/ goes before the variant's own folder (platform.txt, `-L`).

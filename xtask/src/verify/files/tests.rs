@@ -336,7 +336,7 @@ fn each_damage_of_a_tree_without_a_manifest_is_found_by_its_check() {
                     replace_member(root, "qio_qspi/libesp_psram.a", "other.c.obj", other);
                 },
                 &["symbols"],
-                "qio_qspi: libesp_psram.a (mmu_psram_flash.c.obj): the archive has no member",
+                "qio_qspi/libesp_psram.a (mmu_psram_flash.c.obj): the archive has no member",
             ),
             (
                 "no archive",
@@ -364,7 +364,7 @@ fn each_damage_of_a_tree_without_a_manifest_is_found_by_its_check() {
                 "an archive without members",
                 |root| made_up::write(root, "lib/libheap.a", made_up::archive(&[])),
                 &["archives"],
-                "lib/libheap.a: it has no members",
+                "lib/libheap.a: no members",
             ),
             (
                 "another machine's object",
@@ -373,7 +373,7 @@ fn each_damage_of_a_tree_without_a_manifest_is_found_by_its_check() {
                     replace_member(root, "lib/libheap.a", "heap.c.obj", host);
                 },
                 &["archives"],
-                "lib/libheap.a (heap.c.obj) is for x86-64, not for Xtensa",
+                "lib/libheap.a (heap.c.obj): for x86-64, not for Xtensa",
             ),
             (
                 "another chip's object",
@@ -382,13 +382,13 @@ fn each_damage_of_a_tree_without_a_manifest_is_found_by_its_check() {
                     replace_member(root, "lib/libheap.a", "heap.c.obj", other);
                 },
                 &["archives"],
-                "is for RISC-V, not for Xtensa",
+                "for RISC-V, not for Xtensa",
             ),
             (
                 "a text as an object",
                 |root| replace_member(root, "lib/libheap.a", "heap.c.obj", b"int x;".to_vec()),
                 &["archives"],
-                "(heap.c.obj) is no ELF file",
+                "lib/libheap.a (heap.c.obj): no ELF file",
             ),
             (
                 "a library gone",
@@ -427,7 +427,7 @@ fn each_damage_of_a_tree_without_a_manifest_is_found_by_its_check() {
                 "a bootloader gone",
                 |root| remove(root, "bin/bootloader_qio_120m.elf"),
                 &["bootloaders"],
-                "bin/bootloader_qio_120m.elf is missing",
+                "bin/bootloader_qio_120m.elf: missing",
             ),
             (
                 "a bootloader that is an object",
@@ -439,7 +439,7 @@ fn each_damage_of_a_tree_without_a_manifest_is_found_by_its_check() {
                     )
                 },
                 &["bootloaders"],
-                "bin/bootloader_opi_80m.elf is no linked program",
+                "bin/bootloader_opi_80m.elf: no linked program",
             ),
         ],
     );
