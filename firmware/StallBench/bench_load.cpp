@@ -2,10 +2,9 @@
 
 #include <esp_timer.h>
 
-// volatile: each round is done, whatever the compiler thinks of it.
-static volatile uint32_t sink = 1;
-
 static void spin(uint64_t rounds) {
+  // volatile: each round is done, whatever the compiler thinks of it.
+  volatile uint32_t sink = 1;
   for (; rounds > 0; rounds--) {
     sink = sink * 1664525u + 1013904223u;
   }

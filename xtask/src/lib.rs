@@ -16,6 +16,7 @@ pub mod demo;
 pub mod digest;
 pub mod engine;
 pub mod exit;
+pub mod firmware;
 pub mod hazards;
 pub mod http;
 pub mod installers;

@@ -767,7 +767,7 @@ int32_t flightlog_ring_take(flightlog_ring *ring,
 //
 // # Safety
 // As for `flightlog_ring_take`; `state` is null or valid for a write.
-int32_t flightlog_ring_state(flightlog_ring *ring, flightlog_ring_state *state);
+int32_t flightlog_ring_get_state(flightlog_ring *ring, flightlog_ring_state *state);
 
 // Begins a log, or goes on with one. Reads the flash to see what is erased; nothing is ever erased.
 //
@@ -822,7 +822,7 @@ int32_t flightlog_logger_flush(flightlog_logger *logger);
 //
 // # Safety
 // As for `flightlog_logger_gap`; `state` is null or valid for a write.
-int32_t flightlog_logger_state(flightlog_logger *logger, flightlog_logger_state *state);
+int32_t flightlog_logger_get_state(flightlog_logger *logger, flightlog_logger_state *state);
 
 // Finds the log that begins at the start of the partition, and its end, with a few reads. Where there is none:
 // `FLIGHTLOG_STATUS_NOTHING`.
@@ -891,7 +891,7 @@ int32_t flightlog_plan_init(void *memory,
 //
 // # Safety
 // `plan` is null or a plan that nobody else uses now; `totals` is null or valid for a write.
-int32_t flightlog_plan_totals(flightlog_plan *plan, flightlog_plan_totals *totals);
+int32_t flightlog_plan_get_totals(flightlog_plan *plan, flightlog_plan_totals *totals);
 
 // Stage `index` of the plan, from 0; after the last there is `FLIGHTLOG_STATUS_NOTHING`.
 //
@@ -932,7 +932,7 @@ int32_t flightlog_loop_finish(flightlog_loop *loop_task, uint64_t now_us);
 //
 // # Safety
 // `loop_task` is null or a loop that nobody else uses now; `result` is null or valid for a write.
-int32_t flightlog_loop_result(flightlog_loop *loop_task, flightlog_loop_result *result);
+int32_t flightlog_loop_get_result(flightlog_loop *loop_task, flightlog_loop_result *result);
 
 // Makes a writer for stage `index` of the plan. For a stage that writes, this reads the flash to see that it is blank.
 //
@@ -983,7 +983,7 @@ int32_t flightlog_writer_stop(flightlog_writer *writer);
 //
 // # Safety
 // `writer` is null or a writer that nobody else uses now; `written` is null or valid for a write.
-int32_t flightlog_writer_written(flightlog_writer *writer, flightlog_written *written);
+int32_t flightlog_writer_get_written(flightlog_writer *writer, flightlog_written *written);
 
 // The version of this library, as a C string that lives as long as the program.
 const char *flightlog_version(void);

@@ -274,7 +274,10 @@ pub struct PlanTotals {
 /// # Safety
 /// `plan` is null or a plan that nobody else uses now; `totals` is null or valid for a write.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn flightlog_plan_totals(plan: *mut Plan, totals: *mut PlanTotals) -> i32 {
+pub unsafe extern "C" fn flightlog_plan_get_totals(
+    plan: *mut Plan,
+    totals: *mut PlanTotals,
+) -> i32 {
     number((|| {
         // SAFETY: as for this function.
         let plan = &unsafe { value(plan)? }.plan;

@@ -9,7 +9,7 @@
 //! - Nothing is allocated. A handle lies in memory that the caller gives ([`flightlog_handle_size`],
 //!   [`flightlog_handle_align`]), needs no release, and ends when the caller takes the memory back.
 //! - A handle is used by one task at a time, but for the ring, whose two ends may be used at once.
-//! - No panic crosses the border: there is none by design, and if one happens the program ends ([`panic`]).
+//! - No panic crosses the border: there is none by design, and if one happens the program ends ([`mod@panic`]).
 //!
 //! The header is `include/flightlog.h`; a test keeps it current.
 #![cfg_attr(target_os = "none", no_std)]

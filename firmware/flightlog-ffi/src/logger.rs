@@ -198,7 +198,7 @@ pub struct LoggerState {
 /// # Safety
 /// As for `flightlog_logger_gap`; `state` is null or valid for a write.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn flightlog_logger_state(
+pub unsafe extern "C" fn flightlog_logger_get_state(
     logger: *mut Logger,
     state: *mut LoggerState,
 ) -> i32 {

@@ -169,7 +169,7 @@ pub struct RingState {
 /// # Safety
 /// As for `flightlog_ring_take`; `state` is null or valid for a write.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn flightlog_ring_state(ring: *mut Ring, state: *mut RingState) -> i32 {
+pub unsafe extern "C" fn flightlog_ring_get_state(ring: *mut Ring, state: *mut RingState) -> i32 {
     number((|| {
         // SAFETY: as for this function.
         let consumer = unsafe { consumer(ring)? };

@@ -162,7 +162,7 @@ pub struct LoopResult {
 /// # Safety
 /// `loop_task` is null or a loop that nobody else uses now; `result` is null or valid for a write.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn flightlog_loop_result(
+pub unsafe extern "C" fn flightlog_loop_get_result(
     loop_task: *mut Loop,
     result: *mut LoopResult,
 ) -> i32 {
@@ -389,7 +389,7 @@ pub struct Written {
 /// # Safety
 /// `writer` is null or a writer that nobody else uses now; `written` is null or valid for a write.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn flightlog_writer_written(
+pub unsafe extern "C" fn flightlog_writer_get_written(
     writer: *mut Writer,
     written: *mut Written,
 ) -> i32 {

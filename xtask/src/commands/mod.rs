@@ -5,6 +5,7 @@ pub mod build_libs;
 pub mod compare;
 pub mod demo;
 mod dry_run;
+pub mod firmware;
 pub mod install;
 mod install_menu;
 pub mod patches;

@@ -1,8 +1,9 @@
 // A host program behind the stand-in headers. Lines of standard input are typed at the sketch: each when nothing is running,
-// but a line that begins with '!' at once (without it), and "~N" waits N ms. It ends when all is read and done.
+// but a line that begins with '!' at once (without it), and "~N" waits N ms. It ends when all is read and done, with
+// HOST_ENDLESS=1 when all is read.
 //
 // HOST_PARTITION=none leaves the partition out, HOST_FLASH_FAILS=<offset> lets the program there fail, HOST_PSRAM=none leaves
-// PSRAM out, HOST_PSRAM_WRONG=1 lets one word of PSRAM read back wrong.
+// PSRAM out, HOST_PSRAM=aliased lets one page of a large block in it be another one too, as a broken address line does.
 #include <Arduino.h>
 #include <esp_async_memcpy.h>
 #include <esp_chip_info.h>
@@ -16,6 +17,9 @@
 #include <esp_timer.h>
 #include <freertos/FreeRTOS.h>
 #include <freertos/task.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -167,14 +171,32 @@ extern "C" esp_err_t esp_timer_delete(esp_timer_handle_t timer) {
 
 // --- memory
 static bool has_psram() { return !set_to("HOST_PSRAM", "none"); }
-static std::atomic<uintptr_t> wrong_word{0};
+// A block in which the page in the middle is the first page once more.
+static void *aliased(size_t size) {
+  const int file = memfd_create("psram", 0);
+  const int both = PROT_READ | PROT_WRITE;
+  if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) {
+    abort();
+  }
+  char *block = static_cast<char *>(mmap(nullptr, size, both, MAP_SHARED, file, 0));
+  mmap(block + size / 2, 4096, both, MAP_SHARED | MAP_FIXED, file, 0);
+  return block;
+}
+static std::atomic<void *> mapped{nullptr};
 extern "C" void *heap_caps_aligned_alloc(size_t alignment, size_t size, uint32_t caps) {
   if ((caps & MALLOC_CAP_SPIRAM) != 0 && !has_psram()) {
     return nullptr;
   }
+  if ((caps & MALLOC_CAP_SPIRAM) != 0 && size >= 1 << 20 && set_to("HOST_PSRAM", "aliased")) {
+    return mapped = aliased(size);
+  }
   return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
-extern "C" void heap_caps_free(void *ptr) { free(ptr); }
+extern "C" void heap_caps_free(void *ptr) {
+  if (ptr != mapped) {
+    free(ptr);
+  }
+}
 extern "C" size_t heap_caps_get_total_size(uint32_t) { return has_psram() ? 7 << 20 : 0; }
 extern "C" size_t heap_caps_get_largest_free_block(uint32_t) { return has_psram() ? 6 << 20 : 0; }
 extern "C" bool esp_psram_is_initialized(void) { return has_psram(); }
@@ -278,6 +300,10 @@ int main() {
     }
   }
   while (!idle()) {
+    if (set_to("HOST_ENDLESS", "1")) {
+      // Not exit: tasks still run.
+      _exit(0);
+    }
     step();
   }
   return 0;
