@@ -11,7 +11,8 @@ use crate::ui;
 
 /// Build Arduino core libraries for the ESP32-S3 that run from PSRAM.
 ///
-/// Exit codes: 0 all good; 1 the tool failed; 2 wrong usage; 3 a check on the result said no.
+/// Exit codes: 0 all good; 1 the tool failed; 2 wrong usage; 3 a check said no, on the patch set before the build or
+/// on the result.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
 pub struct Cli {
@@ -30,6 +31,7 @@ enum Command {
     Pins(commands::pins::PinsCommand),
     Plan(commands::plan::Plan),
     Sim(commands::sim::Sim),
+    Status(commands::status::StatusCommand),
     Verify(Box<commands::verify::Verify>),
 }
 
@@ -54,6 +56,7 @@ pub fn run() -> ExitCode {
         Command::Pins(command) => command.run(),
         Command::Plan(command) => command.run(),
         Command::Sim(command) => command.run(),
+        Command::Status(command) => command.run(),
         Command::Verify(command) => command.run(),
     };
     match outcome {

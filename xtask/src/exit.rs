@@ -11,7 +11,7 @@ pub enum Refusal {
     /// The call cannot be carried out as it was worded: unknown core, chip, patch set, engine or flag value. Exit code 2.
     #[error("{0}")]
     Usage(String),
-    /// The work was done and a check on its result said no. Exit code 3.
+    /// The work was done and a check on its result said no, or the audit before it did. Exit code 3.
     #[error("{0}")]
     Check(String),
 }

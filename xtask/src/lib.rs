@@ -2,8 +2,9 @@
 //!
 //! Data flows one way, a module a stage:
 //! [`release`] (pins) -> [`upstream`] (sources) -> [`patchset`] (patched sources) -> [`build`] (built libraries)
-//! -> [`package`] (zip) -> [`swap`] (installed tree) -> [`verify`] (verdict); [`audit`] looks before, at what a patch set
-//! will do. [`pipeline`] and [`commands`] wire the stages together; nothing below them prints, prompts or exits.
+//! -> [`package`] (zip, with [`installers`] beside it) -> [`swap`] (installed tree) -> [`verify`] (verdict); [`audit`] looks
+//! before, at what a patch set will do. [`pipeline`] and [`commands`] wire the stages together; nothing below them prints,
+//! prompts or exits.
 
 pub mod arduino;
 pub mod audit;
@@ -17,6 +18,7 @@ pub mod engine;
 pub mod exit;
 pub mod hazards;
 pub mod http;
+pub mod installers;
 pub mod libs;
 pub mod names;
 pub mod package;
@@ -26,6 +28,7 @@ pub mod pipeline;
 pub mod progress;
 pub mod release;
 pub mod slashed;
+pub mod status;
 pub mod swap;
 #[cfg(test)]
 mod testing;

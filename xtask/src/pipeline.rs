@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::audit::{self, Basis, Kconfig};
+use crate::audit::{self, Ask, Basis, Kconfig};
 use crate::build::quick::inputs::{Compiler, Stock};
 use crate::build::quick::recipe::Recipe;
 use crate::build::{BuiltLibs, check, full, quick};
 use crate::engine::{self, Engine};
 use crate::hazards::Level;
+use crate::installers;
 use crate::libs::Tree;
 use crate::names::{Chip, CoreVersion};
 use crate::package::{self, Effort, Package};
@@ -47,8 +48,8 @@ pub struct Options {
     pub effort: Effort,
     /// Hazards of level error that may stand, by their names ([`crate::hazards`]).
     pub accepted: Vec<String>,
-    /// Why the audit does not ask Kconfig; `None` where it does.
-    pub without_kconfig: Option<&'static str>,
+    /// Whether the audit before a full build asks Kconfig.
+    pub ask_kconfig: Ask,
 }
 
 /// The two ways to build; both end in the same checks and the same package.
@@ -100,6 +101,8 @@ pub struct Outcome {
     pub tree: Option<PathBuf>,
     /// The package.
     pub package: Option<Package>,
+    /// The scripts beside it that install it and revert that, for people without this tool.
+    pub installers: Vec<PathBuf>,
 }
 
 impl Outcome {
@@ -111,6 +114,7 @@ impl Outcome {
             applied: None,
             tree: None,
             package: None,
+            installers: Vec::new(),
         }
     }
 }
@@ -198,7 +202,7 @@ fn full_way(
     finish(outcome, &built, options, report)
 }
 
-/// Packs what was built, unless the run stops before.
+/// Packs what was built and puts the installers beside it, unless the run stops before.
 fn finish(
     outcome: &mut Outcome,
     built: &BuiltLibs,
@@ -207,7 +211,9 @@ fn finish(
 ) -> Result<()> {
     outcome.tree = Some(built.tree.clone());
     if options.stop_after != Some(Stage::Build) {
-        outcome.package = Some(package::pack(built, &options.out, options.effort, report)?);
+        let package = package::pack(built, &options.out, options.effort, report)?;
+        outcome.installers = installers::place(&package)?;
+        outcome.package = Some(package);
     }
     Ok(())
 }
@@ -240,22 +246,19 @@ fn apply(options: &Options, sources: &Sources, report: Report<'_>) -> Result<App
 
 /// What the set will do, asked before hours are spent on building it.
 fn audit_full(options: &Options, sources: &Sources, report: Report<'_>) -> Result<()> {
-    let kconfig = match options.without_kconfig {
-        Some(why) => Kconfig::LinesAlone(why),
-        None => Kconfig::Ask {
-            work: &options.work,
-            offline: options.offline,
-        },
-    };
     let audit = audit::run(&audit::Request {
         lib_builder: &sources.root,
         chip: &options.chip,
         set: &options.set,
-        kconfig,
+        kconfig: Kconfig {
+            ask: options.ask_kconfig,
+            work: &options.work,
+            offline: options.offline,
+        },
         show: &[],
         report,
     })?;
-    if let (None, Basis::Lines { why }) = (options.without_kconfig, &audit.basis) {
+    if let (Ask::Auto, Basis::Lines { why }) = (options.ask_kconfig, &audit.basis) {
         report(Event::Note(&format!(
             "Kconfig was not asked before the build: {why}"
         )));
@@ -284,7 +287,7 @@ fn audit_quick(options: &Options, stock: &Tree, report: Report<'_>) -> Result<()
         });
     }
     let hazards = audit::of_stock_libraries(&options.set, &ready);
-    if options.without_kconfig.is_none() {
+    if options.ask_kconfig != Ask::Off {
         report(Event::Note(
             "audited by the stock libraries' settings and the recipe's lines; a quick build does not ask Kconfig",
         ));

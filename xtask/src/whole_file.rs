@@ -6,6 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use fs_err as fs;
 
+use crate::patient_rename;
+
 /// Writes a file in one step: until the new content is on the disk, the old file stays. It keeps the old file's permissions.
 ///
 /// # Errors
@@ -25,8 +27,12 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
         fs::set_permissions(file.path(), fs::metadata(path)?.permissions())?;
     }
     file.as_file().sync_all().with_context(writing)?;
-    file.persist(path).with_context(writing)?;
-    Ok(())
+    // Not `persist`, which gives up at once where a virus scanner holds one of the two.
+    let (open, temporary) = file.keep().with_context(writing)?;
+    drop(open);
+    patient_rename::rename(&temporary, path)
+        .inspect_err(|_| drop(fs::remove_file(&temporary)))
+        .with_context(writing)
 }
 
 #[cfg(test)]
@@ -61,6 +67,15 @@ mod tests {
             1,
             "no temporary file stays"
         );
+    }
+
+    #[test]
+    fn where_a_folder_has_the_name_nothing_is_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        fs::create_dir(&path).unwrap();
+        assert!(replace(&path, b"text").is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

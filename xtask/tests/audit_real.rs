@@ -70,7 +70,7 @@ fn write(repository: &Path, commit: &str, to: &Path, places: &[&str]) {
 fn audit(sources: &Path, code: i32, more: &[&str]) -> Value {
     let work = sources.join("work");
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(["audit", "--json", "--require-kconfig", "--lib-builder"])
+        .args(["audit", "--json", "--kconfig=require", "--lib-builder"])
         .arg(sources)
         .arg("--work-dir")
         .arg(work)

@@ -68,8 +68,15 @@ impl Demo {
         self.dir.path().join(below)
     }
 
-    /// `build-libs` on the host, with repositories from `git`, all of its own below `dir`.
+    /// `build-libs` on the host, with repositories from `git`, all of its own below `dir`. Kconfig is not asked: to set it up
+    /// for every test takes longer than the build.
     fn build(&self, git: &Path, dir: &Path) -> Command {
+        let mut command = self.build_as_users_do(git, dir);
+        command.args(["--kconfig", "off"]);
+        command
+    }
+
+    fn build_as_users_do(&self, git: &Path, dir: &Path) -> Command {
         let mut command = xtask();
         command
             .args(["build-libs", "--engine", "host", "--data-dir"])
@@ -446,7 +453,7 @@ fn a_hazard_stops_the_build_before_gigabytes_are_fetched_unless_it_is_accepted()
     };
     let dir = tempfile::tempdir().unwrap();
     let build = || {
-        let mut command = demo.build(&demo.path("git"), dir.path());
+        let mut command = demo.build_as_users_do(&demo.path("git"), dir.path());
         command.args(["--patch", "xip-ecc-chip"]);
         command
     };

@@ -6,7 +6,7 @@
 //! | 1 | 2 | bytes of payload |
 //! | 3 | 4 | time: signed microseconds from the sector's base time |
 //! | 7 | n | payload |
-//! | 7 + n | 4 | CRC-32 of the sector's header and all of this record before |
+//! | 7 + n | 4 | CRC-32 of the first 28 bytes of the sector's header and all of this record before |
 //!
 //! Because the sector's header goes into the CRC, a record is valid in its own sector of its own flight alone.
 //!
@@ -18,7 +18,7 @@ use core::ops::Range;
 
 use crate::crc::Crc32;
 use crate::flash::ERASED;
-use crate::sector::{HEADER_BYTES, SECTOR_BYTES, SectorHeader, is_blank, unit_up};
+use crate::sector::{HEADER_BYTES, HEADER_CRC, SECTOR_BYTES, SectorHeader, is_blank, unit_up};
 
 /// Bytes of a record before its payload.
 pub(crate) const HEAD_BYTES: usize = 7;
@@ -110,7 +110,8 @@ impl core::error::Error for Damage {}
 /// The CRC of a sector's header, from which those of its records go on.
 pub(crate) fn seed(header: &SectorHeader) -> Crc32 {
     let mut seed = Crc32::new();
-    seed.update(&header.to_bytes());
+    // Not the header's own CRC: behind a message's CRC the state is the same for every message.
+    seed.update(&header.to_bytes()[..HEADER_CRC]);
     seed
 }
 

@@ -30,6 +30,9 @@ pub const HEADER_BYTES: usize = 32;
 /// such unit once.
 pub const UNIT: usize = 16;
 
+/// Where the header's own CRC begins.
+pub(crate) const HEADER_CRC: usize = HEADER_BYTES - 4;
+
 const MAGIC: [u8; 4] = *b"FLOG";
 const VERSION: u8 = 1;
 /// The header of a sector that a reset cut.
@@ -69,8 +72,8 @@ impl SectorHeader {
         bytes[8..12].copy_from_slice(&self.flight.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.index.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.base_us.to_le_bytes());
-        let crc = crc32(&bytes[..28]);
-        bytes[28..].copy_from_slice(&crc.to_le_bytes());
+        let crc = crc32(&bytes[..HEADER_CRC]);
+        bytes[HEADER_CRC..].copy_from_slice(&crc.to_le_bytes());
         bytes
     }
 

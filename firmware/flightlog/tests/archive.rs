@@ -204,6 +204,15 @@ fn an_archive_that_was_cut_or_changed_gives_what_was_before_and_says_so() {
         assert!(is_beginning(&flight), "byte {at}");
         assert!(read.is_err(), "byte {at}");
     }
+    // A block of another flight, under this one's header.
+    let mut other = bytes.clone();
+    other[8] ^= 1;
+    let crc = flightlog::crc::crc32(&other[..12]);
+    other[12..16].copy_from_slice(&crc.to_le_bytes());
+    assert_eq!(
+        unpack(&other, usize::MAX).1,
+        Err(ReadError::Damaged { offset: 16 })
+    );
     let longer = [&bytes[..], b"x"].concat();
     assert!(matches!(
         unpack(&longer, usize::MAX).1,

@@ -7,7 +7,7 @@ mod nor;
 use flightlog::flash::{ERASED, Flash, PAGE, SECTOR};
 use flightlog::log::{self, Entry, Reader};
 use flightlog::pages::{PageWriter, WriteError};
-use flightlog::record::{Kind, MAX_PAYLOAD, RECORD_OVERHEAD, Records};
+use flightlog::record::{Fault, Kind, MAX_PAYLOAD, RECORD_OVERHEAD, Records};
 use flightlog::sector::{HEADER_BYTES, SECTOR_BYTES, SectorHeader, UNIT};
 use nor::{Nor, NorError, Tear};
 use proptest::prelude::*;
@@ -63,7 +63,7 @@ fn script() -> Vec<(Written, bool)> {
         .collect()
 }
 
-/// For each record of a log: how many bytes had been programmed when its last one was.
+/// For each record of a log: how many bytes had been programmed when all of it was in flash.
 fn ends(clean: &Nor) -> Vec<usize> {
     let mut reached = vec![0; clean.bytes.len()];
     let mut programmed = 0;
@@ -81,7 +81,11 @@ fn ends(clean: &Nor) -> Vec<usize> {
         let mut records = Records::new(sector, &header);
         while let Some(record) = records.next() {
             record.unwrap();
-            ends.push(reached[index * SECTOR_BYTES + records.offset() - 1]);
+            // A last byte of 0xFF is there before it is programmed.
+            let last = sector[..records.offset()]
+                .iter()
+                .rposition(|byte| *byte != ERASED);
+            ends.push(reached[index * SECTOR_BYTES + last.unwrap()]);
         }
     }
     ends
@@ -361,6 +365,43 @@ fn whole_records_outside(clean: &Nor, index: usize) -> usize {
             Some(Records::new(bytes, &header).count())
         })
         .sum()
+}
+
+#[test]
+fn a_record_is_valid_below_its_own_header_alone() {
+    let clean = clean_run(&script());
+    let own = SectorHeader::from_bytes(clean.bytes.first_chunk().unwrap()).unwrap();
+    for other in [
+        SectorHeader {
+            flight: FLIGHT + 1,
+            ..own
+        },
+        SectorHeader { index: 1, ..own },
+        SectorHeader { session: 1, ..own },
+        SectorHeader { base_us: 0, ..own },
+    ] {
+        let mut sector = clean.bytes[..SECTOR_BYTES].to_vec();
+        sector[..HEADER_BYTES].copy_from_slice(&other.to_bytes());
+        let damage = Records::new(&sector, &other).next().unwrap().unwrap_err();
+        assert_eq!((damage.offset, damage.what), (HEADER_BYTES, Fault::Crc));
+    }
+}
+
+#[test]
+fn bytes_between_a_flushed_record_and_the_next_unit_are_damage() {
+    let mut flash = Nor::erased(1);
+    let mut buffer = buffer();
+    let mut writer = PageWriter::begin(&mut flash, &mut buffer, FLIGHT).unwrap();
+    let record = |time| ((16, time, b"x".to_vec()), true);
+    write(&mut writer, &[record(1), record(2)]).unwrap();
+    let end = HEADER_BYTES + RECORD_OVERHEAD + 1;
+    assert!(!end.is_multiple_of(UNIT));
+    flash.bytes[end + 1] = 0;
+    let header = SectorHeader::from_bytes(flash.bytes.first_chunk().unwrap()).unwrap();
+    let mut records = Records::new(&flash.bytes, &header);
+    assert_eq!(records.next().unwrap().unwrap().time_us, 1);
+    let damage = records.next().unwrap().unwrap_err();
+    assert_eq!((damage.offset, damage.what), (end, Fault::NotErased));
 }
 
 #[test]

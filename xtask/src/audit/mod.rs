@@ -39,17 +39,25 @@ pub use impact::{Impact, Kind, Mention, Product};
 pub use kconfgen::VERSION as KCONFGEN;
 
 /// Whether Kconfig itself is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Ask {
+    /// Where it can be had; else the lines alone are looked at, and that is said.
+    Auto,
+    /// It must be: where it cannot be had, that is a failure.
+    Require,
+    /// No: no Python is started, and the lines alone are looked at.
+    Off,
+}
+
+/// How Kconfig is asked.
 #[derive(Debug, Clone, Copy)]
-pub enum Kconfig<'a> {
-    /// By upstream's kconfgen, which is kept in the work folder's cache; where it cannot be had, lines alone count.
-    Ask {
-        /// The work folder.
-        work: &'a WorkDir,
-        /// Whether the network is out of bounds.
-        offline: bool,
-    },
-    /// No, and why.
-    LinesAlone(&'a str),
+pub struct Kconfig<'a> {
+    /// Whether at all.
+    pub ask: Ask,
+    /// The work folder, in whose cache upstream's kconfgen is kept.
+    pub work: &'a WorkDir,
+    /// Whether the network is out of bounds.
+    pub offline: bool,
 }
 
 /// What the answers stand on.
@@ -111,7 +119,7 @@ pub struct Request<'a> {
     pub chip: &'a Chip,
     /// The set.
     pub set: &'a PatchSet,
-    /// Whether Kconfig is asked.
+    /// How Kconfig is asked.
     pub kconfig: Kconfig<'a>,
     /// Symbols (with `CONFIG_`) whose values are told for every build, whether they change or not.
     pub show: &'a [String],
@@ -209,17 +217,17 @@ pub fn hazards_of_lines(set: &PatchSet, lib_builder: &Path, chip: &Chip) -> Resu
 /// Kconfig's answers, or why there are none.
 ///
 /// # Errors
-/// Ctrl-C.
+/// Ctrl-C; any failure where an answer is required.
 fn evaluate(
     request: &Request<'_>,
     layout: &Layout,
     stacks: &Stacks,
     components: &Components,
 ) -> Result<Result<Vec<Evaluated>, String>> {
-    let (work, offline) = match request.kconfig {
-        Kconfig::Ask { work, offline } => (work, offline),
-        Kconfig::LinesAlone(why) => return Ok(Err(why.to_owned())),
-    };
+    let Kconfig { ask, work, offline } = request.kconfig;
+    if ask == Ask::Off {
+        return Ok(Err("that was not wanted".to_owned()));
+    }
     let answers = || -> Result<Vec<Evaluated>> {
         let kconfgen = Kconfgen::ready(work, offline, request.report)?;
         (request.report)(Event::Step("ask Kconfig"));
@@ -249,7 +257,7 @@ fn evaluate(
     };
     match answers() {
         Ok(answers) => Ok(Ok(answers)),
-        Err(error) if error.is::<Interrupted>() => Err(error),
+        Err(error) if ask == Ask::Require || error.is::<Interrupted>() => Err(error),
         Err(error) => Ok(Err(format!("{error:#}"))),
     }
 }

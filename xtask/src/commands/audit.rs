@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::builder::PossibleValuesParser;
 
 use super::release_args::ReleaseArgs;
-use crate::audit::{self, Audit, Basis, Change, Effect, Kconfig, Kind, Mention};
+use crate::audit::{self, Ask, Audit, Basis, Change, Effect, Kconfig, Kind, Mention};
 use crate::config::Mirror;
 use crate::exit::Refusal;
 use crate::hazards::{self, Level};
@@ -55,9 +55,9 @@ pub struct AuditCommand {
     /// Also tell this symbol's value in every build, whether it changes or not (repeatable)
     #[arg(long, value_name = "SYMBOL")]
     show: Vec<String>,
-    /// Fail where Kconfig cannot be asked, instead of looking at the lines alone
-    #[arg(long)]
-    require_kconfig: bool,
+    /// Whether upstream's Kconfig is asked, for which Python is needed
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    kconfig: Ask,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -86,12 +86,7 @@ impl AuditCommand {
         } else {
             ui::println(&shown(&audit))?;
         }
-        match &audit.basis {
-            Basis::Lines { why } if self.require_kconfig => {
-                bail!("--require-kconfig was given, and Kconfig was not asked: {why}")
-            }
-            _ => audit.verdict(&self.accepted),
-        }
+        audit.verdict(&self.accepted)
     }
 
     fn audit(&self, report: Report<'_>) -> Result<Audit> {
@@ -121,7 +116,8 @@ impl AuditCommand {
             lib_builder: &dunce::canonicalize(lib_builder)?,
             chip,
             set: &set,
-            kconfig: Kconfig::Ask {
+            kconfig: Kconfig {
+                ask: self.kconfig,
                 work: &work,
                 offline: self.release.offline,
             },

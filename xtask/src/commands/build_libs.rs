@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 
 use super::release_args::ReleaseArgs;
 use super::{DEFAULT_CORE, dry_run};
+use crate::audit::Ask;
 use crate::build::quick::inputs;
 use crate::config::{Config, Mirror};
 use crate::engine;
@@ -26,7 +27,7 @@ use crate::workdir::WorkDir;
 /// Reads the commits that the official libraries were built from, checks exactly these out, adds the patch set's lines to
 /// the lib-builder's defconfig files, audits what they will do, runs upstream's own build in a container, checks what came
 /// out, and packs it. The first time that takes hours; with --quick it is seconds, for a patch set that has a recipe for it.
-/// The package, its SHA-256 and its manifest are left in the output folder.
+/// The package, its SHA-256, its manifest and scripts that install it are left in the output folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Config file: what is repeated on every call can stand in config.toml in the folder esp32-xip-libs of your config folder \
@@ -90,6 +91,15 @@ pub struct BuildLibs {
     /// Build although this hazard of level error stands; `audit` tells the hazards of a patch set (repeatable)
     #[arg(long = "accept-hazard", value_name = "NAME", value_parser = super::audit::hazard_names())]
     accepted: Vec<String>,
+    /// Whether the audit before a full build asks upstream's Kconfig, for which Python is needed
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto",
+        conflicts_with = "quick"
+    )]
+    kconfig: Ask,
     /// Stop after a stage: `patch` needs the lib-builder alone, `checkout` fetches everything
     #[arg(long, value_enum, value_name = "STAGE")]
     stop_after: Option<Stage>,
@@ -159,7 +169,7 @@ impl BuildLibs {
                 Effort::Fast
             },
             accepted: self.accepted.clone(),
-            without_kconfig: None,
+            ask_kconfig: self.kconfig,
         })
     }
 
@@ -284,6 +294,9 @@ fn print(options: &Options, outcome: &Outcome) -> Result<()> {
         ui::println(&format!("\n{}", package.zip.display()))?;
         ui::println(&format!("  {} in {files} files", ui::bytes(package.size)))?;
         ui::println(&format!("  SHA-256 {}", package.sha256))?;
+        ui::println(
+            "  for people without Rust: install.cmd, install.sh and install.command beside it",
+        )?;
         if let BuildRecord::Quick {
             members, proven, ..
         } = &package.manifest.build

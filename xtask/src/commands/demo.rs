@@ -221,6 +221,7 @@ fn next(played: &Played, engine: &str) -> String {
          cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} {engine}\n  \
          cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} --quick\n  \
          cargo xtask install --data-dir {data_dir}\n  \
+         cargo xtask status --data-dir {data_dir}\n  \
          cargo xtask install --data-dir {data_dir} --revert"
     )
 }

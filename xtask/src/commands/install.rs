@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{DEFAULT_CHIP, DEFAULT_CORE};
+use super::{DEFAULT_CHIP, DEFAULT_CORE, install_menu};
+use crate::arduino::cores::Core;
 use crate::arduino::{DataDir, Search, Surroundings, caches, cores, ide};
 use crate::exit::Refusal;
 use crate::names::{Chip, CoreVersion};
 use crate::package;
 use crate::progress::{Event, Report};
+use crate::swap::menu::{self, MenuReverted};
 use crate::swap::{
     self, Caches, InstallOptions, Installed, Move, Outcome, Place, RealDisk, RevertOptions,
     Reverted, Unfinished,
@@ -20,28 +22,35 @@ use crate::ui;
 /// Put a package's libraries in the place of the core's own, or put these back.
 ///
 /// The folder of the libraries is replaced as a whole: the new ones are unpacked beside it and every file is verified, the
-/// stock ones are kept as <core>.stock, and two renames swap them. What the Arduino programs compiled against the libraries
+/// stock ones are kept as `<core>.stock`, and two renames swap them. What the Arduino programs compiled against the libraries
 /// before is removed from their caches. A run that is cut off at any moment loses nothing: the next one finishes or undoes it.
+///
+/// With --as menu nothing is replaced: the libraries get a folder of their own, and every board of the chip a menu in the IDE's
+/// Tools that chooses between them and the stock ones; stock stays the default. arduino-cli takes the choice as a board option.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   cargo xtask install
+  cargo xtask install --as menu
   cargo xtask install --zip ~/Downloads/esp32s3-libs-3.3.12-xip-ecc.zip --dry-run
   cargo xtask install --revert")]
 pub struct Install {
     /// The package [default: the newest in target/dist for this core and chip]
     #[arg(long, value_name = "FILE", conflicts_with = "revert")]
     zip: Option<PathBuf>,
-    /// Put the stock libraries back; the patched ones are kept aside as <core>.<suffix>
+    /// How: in the place of the core's own, or beside them and in a menu [default: folder; with --revert: both]
+    #[arg(long = "as", value_name = "WAY", value_enum)]
+    way: Option<Way>,
+    /// Put the stock libraries back; the patched ones are kept aside as `<core>.<suffix>`
     #[arg(long)]
     revert: bool,
     /// With --revert: remove the patched libraries, also those that were set aside before
     #[arg(long, requires = "revert")]
     discard: bool,
-    /// Version of the installed Arduino core for ESP32 [default: that of --zip, or 3.3.12]
+    /// Version of the installed Arduino core for ESP32 [default: that of --zip, else as for build-libs]
     #[arg(long, value_name = "VERSION")]
     core: Option<CoreVersion>,
-    /// The chip, as Espressif writes it [default: that of --zip, or esp32s3]
+    /// The chip, as Espressif writes it [default: that of --zip, else as for build-libs]
     #[arg(long, value_name = "CHIP")]
     chip: Option<Chip>,
     /// Data folder of the Arduino programs [default: as arduino-cli and the IDE find it]
@@ -55,12 +64,29 @@ pub struct Install {
     json: bool,
 }
 
+/// The two ways to install.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Way {
+    /// The folder of the core's own libraries is replaced.
+    Folder,
+    /// The libraries get a folder of their own, and a menu offers them.
+    Menu,
+}
+
 /// The result, with the data folder and why it was taken.
 #[derive(Serialize)]
 struct Shown<'a, T> {
     data_dir: &'a DataDir,
     #[serde(flatten)]
     result: &'a T,
+}
+
+/// A revert of both ways.
+#[derive(Serialize)]
+struct Both {
+    #[serde(flatten)]
+    folder: Reverted,
+    menu: MenuReverted,
 }
 
 /// Where to swap, and what else the programs there keep.
@@ -80,29 +106,96 @@ impl Install {
         let report = |event: Event<'_>| bar.event(event);
         let (zip, core, chip) = self.decide()?;
         let found = Found::look(self.data_dir.as_deref(), core, chip, &report)?;
-        if self.revert {
-            let options = RevertOptions {
-                dry_run: self.dry_run,
-                discard: self.discard,
-                caches: &|| found.caches(&report),
-                running: &running,
-            };
-            let done = swap::revert(&found.place, &options, &RealDisk, &report);
-            bar.finish();
-            return self.print(&found.data_dir, &done?, shown_revert);
-        }
-        let zip = match zip {
-            Some(zip) => zip,
-            None => default_zip(&found.place)?,
+        let text = match (self.revert, self.way) {
+            (false, Some(Way::Menu)) => self.install_menu(&found, zip, &report),
+            (false, _) => self.install(&found, zip, &report),
+            (true, Some(Way::Menu)) => self.revert_menu(&found, &report),
+            (true, Some(Way::Folder)) => self.revert(&found, &report),
+            (true, None) => self.revert_both(&found, &report),
         };
+        bar.finish();
+        ui::println(&text?)
+    }
+
+    fn install(&self, found: &Found, zip: Option<PathBuf>, report: Report<'_>) -> Result<String> {
+        found.core()?;
+        let zip = zip.map_or_else(|| default_zip(&found.place), Ok)?;
         let options = InstallOptions {
             dry_run: self.dry_run,
-            caches: &|| found.caches(&report),
+            caches: &|| found.caches(report),
             running: &running,
         };
-        let done = swap::install(&found.place, &zip, &options, &RealDisk, &report);
-        bar.finish();
-        self.print(&found.data_dir, &done?, shown_install)
+        let done = swap::install(&found.place, &zip, &options, &RealDisk, report)?;
+        self.text(found, &done, shown_install(&done))
+    }
+
+    fn install_menu(
+        &self,
+        found: &Found,
+        zip: Option<PathBuf>,
+        report: Report<'_>,
+    ) -> Result<String> {
+        let core = found.core()?;
+        let zip = zip.map_or_else(|| default_zip(&found.place), Ok)?;
+        let options = InstallOptions {
+            dry_run: self.dry_run,
+            caches: &|| found.caches(report),
+            running: &running,
+        };
+        let (data, chip) = (&found.data_dir.path, &found.place.chip);
+        let done = menu::install(data, &core, chip, &zip, &options, &RealDisk, report)?;
+        self.text(found, &done, install_menu::shown_install(&done))
+    }
+
+    fn revert(&self, found: &Found, report: Report<'_>) -> Result<String> {
+        let done = self.folder_reverted(found, report)?;
+        self.text(found, &done, shown_revert(&done))
+    }
+
+    fn revert_menu(&self, found: &Found, report: Report<'_>) -> Result<String> {
+        let done = self.menu_reverted(found, report)?;
+        self.text(found, &done, install_menu::shown_revert(&done))
+    }
+
+    /// Whatever is there, a menu or swapped libraries, goes.
+    fn revert_both(&self, found: &Found, report: Report<'_>) -> Result<String> {
+        let menu = self.menu_reverted(found, report)?;
+        if menu.outcome != Outcome::Nothing && found.core().is_err() {
+            return self.text(found, &menu, install_menu::shown_revert(&menu));
+        }
+        let folder = self.folder_reverted(found, report)?;
+        let text = match (menu.outcome, folder.outcome) {
+            (Outcome::Nothing, _) => shown_revert(&folder),
+            (_, Outcome::Nothing) => install_menu::shown_revert(&menu),
+            _ => format!(
+                "{}\n\n{}",
+                install_menu::shown_revert(&menu),
+                shown_revert(&folder)
+            ),
+        };
+        self.text(found, &Both { folder, menu }, text)
+    }
+
+    fn folder_reverted(&self, found: &Found, report: Report<'_>) -> Result<Reverted> {
+        found.core()?;
+        let options = RevertOptions {
+            dry_run: self.dry_run,
+            discard: self.discard,
+            caches: &|| found.caches(report),
+            running: &running,
+        };
+        swap::revert(&found.place, &options, &RealDisk, report)
+    }
+
+    fn menu_reverted(&self, found: &Found, report: Report<'_>) -> Result<MenuReverted> {
+        let options = InstallOptions {
+            dry_run: self.dry_run,
+            caches: &Vec::new,
+            running: &running,
+        };
+        let Place { core, chip, .. } = &found.place;
+        let data = &found.data_dir.path;
+        menu::revert(data, chip, core, &options, &RealDisk, report)
     }
 
     /// The package, where it is named, and the core and chip that it or the flags name.
@@ -129,20 +222,16 @@ impl Install {
         ))
     }
 
-    fn print<T: Serialize>(
-        &self,
-        data_dir: &DataDir,
-        result: &T,
-        shown: impl Fn(&T) -> String,
-    ) -> Result<()> {
+    /// The result as it is printed.
+    fn text<T: Serialize>(&self, found: &Found, result: &T, shown: String) -> Result<String> {
+        let data_dir = &found.data_dir;
         if self.json {
-            return ui::println(&serde_json::to_string_pretty(&Shown { data_dir, result })?);
+            return Ok(serde_json::to_string_pretty(&Shown { data_dir, result })?);
         }
-        ui::println(&format!(
-            "Arduino data folder: {} ({})\n\n{}",
+        Ok(format!(
+            "Arduino data folder: {} ({})\n\n{shown}",
             data_dir.path.display(),
-            data_dir.found_by,
-            shown(result)
+            data_dir.found_by
         ))
     }
 }
@@ -157,12 +246,18 @@ impl Found {
         let surroundings = Surroundings::here();
         let search = Search::run(explicit, &surroundings, report)?;
         let data_dir = search.one(|name| name == core.to_string(), &surroundings)?;
-        cores::find(&data_dir.path, &core)?.check_swappable(&chip)?;
         Ok(Self {
             place: Place::in_data_dir(&data_dir.path, &chip, &core),
             data_dir,
             search,
         })
+    }
+
+    /// The core, where its layout is one that libraries can be put into.
+    fn core(&self) -> Result<Core> {
+        let core = cores::find(&self.data_dir.path, &self.place.core)?;
+        core.check_swappable(&self.place.chip)?;
+        Ok(core)
     }
 
     /// What the programs compiled with this core.

@@ -6,11 +6,13 @@ pub mod compare;
 pub mod demo;
 mod dry_run;
 pub mod install;
+mod install_menu;
 pub mod patches;
 pub mod pins;
 pub mod plan;
 pub mod release_args;
 pub mod sim;
+pub mod status;
 pub mod verify;
 
 use std::path::{Path, PathBuf};

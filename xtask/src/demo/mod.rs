@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
+use crate::audit::Ask;
 use crate::build::full;
 use crate::config::Mirror;
 use crate::engine::{self, Engine};
@@ -34,9 +35,6 @@ use swapped::Swapped;
 
 /// What the address of every repository of upstream begins with; the demonstration's own folder stands in for it.
 pub const SERVER: &str = "https://github.com/";
-
-/// Why its audits do not ask Kconfig.
-const WITHOUT_KCONFIG: Option<&str> = Some("the demonstration does without Python");
 
 /// How the demonstration is to be played.
 #[derive(Debug)]
@@ -245,7 +243,8 @@ fn build(options: &Options, folder: &Folder, report: Report<'_>) -> Result<Outco
         stop_after: None,
         effort: Effort::Fast,
         accepted: Vec::new(),
-        without_kconfig: WITHOUT_KCONFIG,
+        // Nothing is fetched here, and no Python needed.
+        ask_kconfig: Ask::Off,
     };
     pipeline::run(pins, &options, report)
 }

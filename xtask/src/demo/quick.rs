@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::folder::Folder;
 use super::{Options, mirrors};
+use crate::audit::Ask;
 use crate::build::quick::inputs;
 use crate::build::quick::trees::{self, Comparison};
 use crate::package::{Effort, Package};
@@ -69,7 +70,7 @@ pub(super) fn build(
         stop_after: None,
         effort: Effort::Fast,
         accepted: Vec::new(),
-        without_kconfig: super::WITHOUT_KCONFIG,
+        ask_kconfig: Ask::Off,
     };
     let outcome = pipeline::run(pins, &options, report)?;
     let seconds = begun.elapsed().as_secs_f64();

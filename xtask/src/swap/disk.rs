@@ -20,6 +20,8 @@ pub trait Disk: Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
+    /// Removes a folder that is empty.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
     /// Removes a folder and all below it; links are removed, not followed.
     fn remove_tree(&self, path: &Path) -> io::Result<()>;
     /// Waits until all files and folders below `root` are on the disk.
@@ -72,6 +74,10 @@ impl Disk for RealDisk {
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
     }
 
     fn remove_tree(&self, path: &Path) -> io::Result<()> {

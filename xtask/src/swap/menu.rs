@@ -208,6 +208,7 @@ impl Menu<'_> {
         if let Some(recovered) = &recovered {
             (job.report)(Event::Note(&recovered.line()));
         }
+        self.warn_if_stock_is_swapped()?;
         let there = self.is_there()?;
         // To put an unfinished run in order may have moved folders.
         let (plan, stale) = self.plan()?;
@@ -240,6 +241,21 @@ impl Menu<'_> {
             "the libraries are in place, the menu is not; nothing of the core was changed. Run the same command again",
         )?;
         Ok(true)
+    }
+
+    /// The menu's stock option leads to the core's own folder, whatever stands there.
+    fn warn_if_stock_is_swapped(&self) -> Result<()> {
+        let Offer { chip, core, .. } = &self.offer;
+        let place = Place::in_data_dir(self.data, chip, core);
+        let own = content::look(&place.active(), place.records(), Depth::Quick)?;
+        if !matches!(own, Content::Stock { .. }) {
+            (self.job.report)(Event::Warning(&format!(
+                "Stock in the menu leads to {}, and that is {}; cargo xtask install --revert --as folder brings the stock libraries back",
+                place.active().display(),
+                own.summary()
+            )));
+        }
+        Ok(())
     }
 
     /// Whether these very libraries stand there already.
@@ -355,13 +371,15 @@ impl Menu<'_> {
         }
     }
 
-    /// An FQBN that chooses these libraries: of the chip's generic board where there is one.
+    /// An FQBN that chooses these libraries: of the chip's generic board where there is one, with octal PSRAM where it has it.
     fn fqbn(&self) -> String {
         let chip = self.offer.chip.as_str();
         let generic = self.boards.ids.iter().find(|id| *id == chip);
         let board = generic.or(self.boards.ids.first());
+        let octal = board.filter(|board| self.boards.octal.contains(board));
+        let psram = octal.map_or("", |_| "PSRAM=opi,");
         let board = board.map_or(chip, String::as_str);
-        format!("esp32:esp32:{board}:{MENU}={}", self.offer.suffix)
+        format!("esp32:esp32:{board}:{psram}{MENU}={}", self.offer.suffix)
     }
 }
 

@@ -10,6 +10,9 @@ use crate::names::{Chip, CoreVersion};
 /// it is ever taken for one; and being inside, it is on the same file system.
 pub(super) const OWN: &str = ".xip";
 
+/// The file in it whose lock a run holds.
+pub(super) const LOCK: &str = "lock";
+
 /// Where a tree is unpacked; short, for Windows counts every letter of a path.
 pub(super) const STAGING: &str = ".xip/new";
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::disk::Disk;
 use super::journal::{Journal, Remedy, Run};
-use super::place::{OWN, at};
+use super::place::{LOCK, OWN, at};
 use super::plan::Move;
 use super::record::Records;
 use crate::names::CoreVersion;
@@ -300,7 +300,7 @@ pub(super) fn there(tools: &Path, name: &str) -> bool {
 
 /// The lock is the operating system's, so a run that dies gives it up. `None` where the file system has no locks.
 fn lock(own: &Path, report: Report<'_>) -> io::Result<Option<File>> {
-    let path = own.join("lock");
+    let path = own.join(LOCK);
     let file = fs::OpenOptions::new()
         .create(true)
         .truncate(false)

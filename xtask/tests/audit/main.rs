@@ -162,7 +162,7 @@ fn the_default_set_is_clean() {
     let Some(ground) = kconfig("the_default_set_is_clean") else {
         return;
     };
-    let (code, audit, error) = ground.audit("xip-ecc", &["--require-kconfig"]);
+    let (code, audit, error) = ground.audit("xip-ecc", &["--kconfig=require"]);
     assert_eq!(code, 0, "{error}");
     assert_eq!(audit["basis"]["version"], xtask::audit::KCONFGEN);
     // A symbol that no line and no select names follows too.
@@ -261,8 +261,8 @@ fn without_python_the_lines_are_looked_at_and_that_is_said() {
     );
     let bootloader = &audit["builds"][1];
     assert!(bootloader["bootloader"].is_null(), "{bootloader}");
-    let (code, _, error) = ground.by_lines("xip-ecc", &["--require-kconfig"]);
-    assert!(code == 1 && error.contains("--require-kconfig"), "{error}");
+    let (code, _, error) = ground.by_lines("xip-ecc", &["--kconfig=require"]);
+    assert!(code == 1 && error.contains("no Python"), "{error}");
 
     let work = tempfile::tempdir().unwrap();
     let (code, audit, _) = finish(ground.command("xip-ecc", work.path()).arg("--offline"));

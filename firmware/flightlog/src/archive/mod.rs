@@ -25,14 +25,14 @@
 //! | 18 | 2 | bytes of content as they follow |
 //! | 20 | 2 | samples in it |
 //! | 22 | 2 | 1 where the sector was damaged and only its first records are here, else 0 |
-//! | 24 | 4 | CRC-32 of the header, the 24 bytes before, and the bytes that follow |
+//! | 24 | 4 | CRC-32 of the first 12 bytes of the header, the 24 bytes before, and the bytes that follow |
 //! | 28 | | the content |
 //!
 //! | end | bytes | content |
 //! | --- | --- | --- |
 //! | 0 | 4 | `E` and three zeros |
 //! | 4 | 4 | how many blocks there are |
-//! | 8 | 4 | CRC-32 of the header and the 8 bytes before |
+//! | 8 | 4 | CRC-32 of the first 12 bytes of the header and the 8 bytes before |
 //!
 //! A block's content is its records, then the bit planes of its samples:
 //!
@@ -59,6 +59,9 @@ pub const WORK_BYTES: usize = 3 * SECTOR_BYTES;
 const MAGIC: [u8; 4] = *b"FLAR";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 16;
+/// Where the header's own CRC begins. It is not in the CRCs that follow: behind a message's CRC the state is the same for
+/// every message.
+const HEADER_CRC: usize = HEADER_BYTES - 4;
 const BLOCK: u8 = b'B';
 const BLOCK_BYTES: usize = 28;
 const END: u8 = b'E';

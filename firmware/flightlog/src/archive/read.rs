@@ -7,8 +7,8 @@ use lz4_flex::block::decompress_into;
 use super::planes;
 use super::write::header;
 use super::{
-    AS_IT_WAS, BLOCK, BLOCK_BYTES, BLOCK_CRC, END, END_BYTES, END_CRC, HEADER_BYTES, LZ4, SAMPLES,
-    STORED, WORK_BYTES,
+    AS_IT_WAS, BLOCK, BLOCK_BYTES, BLOCK_CRC, END, END_BYTES, END_CRC, HEADER_BYTES, HEADER_CRC,
+    LZ4, SAMPLES, STORED, WORK_BYTES,
 };
 use crate::crc::Crc32;
 use crate::delta::Decoded;
@@ -108,7 +108,7 @@ impl<'b, S, R: FnMut(&mut [u8]) -> Result<usize, S>> ArchiveReader<'b, R> {
         if !whole || header(reader.flight) != bytes {
             return Err(ReadError::NotAnArchive);
         }
-        reader.seed.update(&bytes);
+        reader.seed.update(&bytes[..HEADER_CRC]);
         reader.offset = HEADER_BYTES as u64;
         Ok(reader)
     }

@@ -6,8 +6,8 @@ use lz4_flex::block::compress_into;
 
 use super::plain::lay_out;
 use super::{
-    BLOCK, BLOCK_BYTES, BLOCK_CRC, END, END_BYTES, END_CRC, HEADER_BYTES, LZ4, MAGIC, STORED,
-    VERSION, WORK_BYTES,
+    BLOCK, BLOCK_BYTES, BLOCK_CRC, END, END_BYTES, END_CRC, HEADER_BYTES, HEADER_CRC, LZ4, MAGIC,
+    STORED, VERSION, WORK_BYTES,
 };
 use crate::crc::{Crc32, crc32};
 use crate::flash::Flash;
@@ -72,7 +72,7 @@ pub fn write<F: Flash, S>(
     let header = header(log.found().flight);
     give(&header, &mut summary)?;
     let mut seed = Crc32::new();
-    seed.update(&header);
+    seed.update(&header[..HEADER_CRC]);
 
     while let Some(Sector { header, bytes, .. }) = log.next_sector().map_err(WriteError::Flash)? {
         let laid = header.and_then(|header| Some((header, lay_out(bytes, &header, content)?)));
@@ -130,7 +130,7 @@ pub(super) fn header(flight: u32) -> [u8; HEADER_BYTES] {
     header[..4].copy_from_slice(&MAGIC);
     header[4..8].copy_from_slice(&VERSION.to_le_bytes());
     header[8..12].copy_from_slice(&flight.to_le_bytes());
-    let crc = crc32(&header[..12]);
-    header[12..].copy_from_slice(&crc.to_le_bytes());
+    let crc = crc32(&header[..HEADER_CRC]);
+    header[HEADER_CRC..].copy_from_slice(&crc.to_le_bytes());
     header
 }

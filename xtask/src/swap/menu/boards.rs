@@ -15,6 +15,8 @@ const BY_CHIP_VARIANT: &str = "{runtime.tools.{build.chip_variant}-libs.path}";
 pub(super) struct Boards {
     /// Their ids, sorted.
     pub(super) ids: Vec<String>,
+    /// Those among them whose PSRAM menu offers octal PSRAM.
+    pub(super) octal: Vec<String>,
     /// Boards with that chip that take other libraries than the chip's, each with why it gets no menu.
     pub(super) left_out: Vec<String>,
 }
@@ -46,6 +48,9 @@ pub(super) fn of_chip(boards: &Properties, chip: &Chip) -> Boards {
                 .push(format!("{id}: another menu of it chooses the libraries"));
         } else if takes == chip.as_str() {
             found.ids.push(id.to_owned());
+            if boards.get(&format!("{id}.menu.PSRAM.opi")).is_some() {
+                found.octal.push(id.to_owned());
+            }
         } else {
             found
                 .left_out
@@ -149,6 +154,7 @@ mod tests {
             "menu.PSRAM=PSRAM\n\
              esp32s3.name=ESP32S3 Dev Module\r\n\
              esp32s3.build.mcu=esp32s3\r\n\
+             esp32s3.menu.PSRAM.opi=OPI PSRAM\r\n\
              lolin_s3.build.mcu = esp32s3\n\
              lolin_s3.build.chip_variant=esp32s3\n\
              same_s3.build.mcu=esp32s3\n\
@@ -165,6 +171,7 @@ mod tests {
         );
         let found = of_chip(&boards, &"esp32s3".parse().unwrap());
         assert_eq!(found.ids, ["esp32s3", "lolin_s3", "same_s3"]);
+        assert_eq!(found.octal, ["esp32s3"]);
         assert_eq!(found.left_out.len(), 2, "{:?}", found.left_out);
         assert!(
             found.left_out[0].contains("choosy_s3") && found.left_out[1].contains("esp32s3-mine")

@@ -1,14 +1,15 @@
 //! Takes the menu out again, and the libraries that it offered.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use fs_err as fs;
 use serde::Serialize;
 
+use super::Offer;
 use super::platform::Platform;
 use super::state::suffixes;
-use super::{Offer, tool_folder};
 use crate::arduino::cores;
 use crate::names::{Chip, CoreVersion};
 use crate::progress::{Event, Report};
@@ -17,7 +18,7 @@ use crate::swap::disk::Disk;
 use crate::swap::install::{InstallOptions, Outcome};
 use crate::swap::journal::{Journal, Run};
 use crate::swap::listing::Depth;
-use crate::swap::place::{OWN, Place, at};
+use crate::swap::place::{LOCK, OWN, Place, at};
 use crate::swap::plan::Plan;
 use crate::swap::yard::{Recovered, Yard, there};
 
@@ -75,9 +76,17 @@ pub fn revert(
             suffix,
             core: core.clone(),
         };
-        take_tree(&offer.place(data), options, disk, report, &mut reverted)?;
-        if !options.dry_run {
-            remove_if_bare(&tool_folder(data, chip, &offer.suffix), disk);
+        let place = offer.place(data);
+        if options.dry_run {
+            let content = content::look(&place.active(), place.records(), Depth::Quick)?;
+            reverted
+                .removed
+                .extend(content.is_patched().then(|| place.active()));
+            continue;
+        }
+        take_tree(&platform, &place, options, disk, report, &mut reverted)?;
+        if let Err(error) = remove_if_bare(&place.tools, disk) {
+            tracing::info!("{} is left: {error}", place.tools.display());
         }
     }
     if reverted.file.is_some() || !reverted.removed.is_empty() {
@@ -121,6 +130,7 @@ fn take_menu(
 
 /// Removes a tree of ours; it can be installed again from its package.
 fn take_tree(
+    platform: &Platform<'_>,
     place: &Place,
     options: &InstallOptions<'_>,
     disk: &dyn Disk,
@@ -128,55 +138,75 @@ fn take_tree(
     reverted: &mut MenuReverted,
 ) -> Result<()> {
     let look = || content::look(&place.active(), place.records(), Depth::Quick);
-    if options.dry_run {
-        if look()?.is_patched() {
-            reverted.removed.push(place.active());
-        }
-        return Ok(());
-    }
     // A folder without `.xip` was never this tool's.
     if !at(&place.tools, OWN).exists() && !look()?.is_patched() {
         return Ok(());
     }
     let (yard, recovered) = Yard::open(&place.tools, disk, report)?;
     reverted.recovered.extend(recovered);
-    match look()? {
-        Content::Missing => return Ok(()),
-        found if !found.is_patched() => {
-            reverted
-                .left
-                .push(format!("{}: {}", place.active().display(), found.summary()));
-            return Ok(());
+    // An install that was waited for has written a menu since.
+    take_menu(platform, &place.chip, options, disk, reverted)?;
+    let found = look()?;
+    if found.is_patched() {
+        if let Some(running) = (options.running)() {
+            report(Event::Warning(&format!(
+                "{running} is running; restart it afterwards"
+            )));
         }
-        _ => {}
+        let mut plan = Plan::default();
+        plan.give_up(place.core.to_string(), &|name| there(&place.tools, name));
+        let journal = Journal {
+            moves: plan.moves,
+            remove: plan.remove,
+            ..Journal::new(Run::Revert, &place.core)
+        };
+        yard.carry_out(&journal)?;
+        reverted.removed.push(place.active());
+    } else if found != Content::Missing {
+        let left = format!("{}: {}", place.active().display(), found.summary());
+        reverted.left.push(left);
+        return Ok(());
     }
-    if let Some(running) = (options.running)() {
-        report(Event::Warning(&format!(
-            "{running} is running; restart it afterwards"
-        )));
+    remove_records(place, disk)
+}
+
+/// Removes the records of a tree that is gone.
+fn remove_records(place: &Place, disk: &dyn Disk) -> Result<()> {
+    let of_core = format!("{}.", place.core);
+    for entry in fs::read_dir(at(&place.tools, OWN))? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(&of_core) {
+            disk.remove_file(&entry.path())?;
+        }
     }
-    let mut plan = Plan::default();
-    plan.give_up(place.core.to_string(), &|name| there(&place.tools, name));
-    let journal = Journal {
-        moves: plan.moves,
-        remove: plan.remove,
-        caches: Vec::new(),
-        ..Journal::new(Run::Revert, &place.core)
-    };
-    yard.carry_out(&journal)?;
-    reverted.removed.push(place.active());
     Ok(())
 }
 
-/// Removes the tool folder where nothing but this tool's own folder is left in it. That another run finds it gone is no harm:
-/// it makes it again.
-fn remove_if_bare(tools: &Path, disk: &dyn Disk) {
-    let names = fs::read_dir(tools).map(|entries| {
-        let entries = entries.flatten();
-        entries.map(|entry| entry.file_name()).collect::<Vec<_>>()
-    });
-    let bare = names.is_ok_and(|names| names.iter().all(|name| name == OWN));
-    if bare && let Err(error) = disk.remove_tree(tools) {
-        tracing::info!("{} is left: {error}", tools.display());
+/// Removes the tool folder where nothing is left in it but a lock that nobody holds.
+fn remove_if_bare(tools: &Path, disk: &dyn Disk) -> io::Result<()> {
+    let own = at(tools, OWN);
+    let lock = own.join(LOCK);
+    // A run that died at its very beginning.
+    if fs::read_dir(tools)?.next().is_none() {
+        return disk.remove_dir(tools);
     }
+    if only(tools, OWN)? && only(&own, LOCK)? {
+        let held = fs::File::open(&lock)?.into_file();
+        if held.try_lock().is_ok() {
+            disk.remove_file(&lock)?;
+            drop(held);
+            disk.remove_dir(&own)?;
+            disk.remove_dir(tools)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether `name` and nothing else is in the folder.
+fn only(folder: &Path, name: &str) -> io::Result<bool> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        names.push(entry?.file_name());
+    }
+    Ok(names.len() == 1 && names[0] == name)
 }

@@ -235,6 +235,25 @@ fn a_link_in_place_of_the_file_is_not_replaced() {
     assert_eq!(fs::read(&elsewhere).unwrap(), b"a=1\n");
 }
 
+#[test]
+fn two_at_once_leave_a_sound_installation() {
+    let own: Option<&[u8]> = Some(b"my.name=Mine");
+    let at = Installation::new(own);
+    at.world.zip("xip-ecc");
+    for _ in 0..20 {
+        std::thread::scope(|scope| {
+            scope.spawn(|| at.install("xip-ecc").map(drop));
+            scope.spawn(|| at.revert_on(&RealDisk, false).map(drop));
+            scope.spawn(|| at.install("xip-ecc").map(drop));
+        });
+        assert_sound(&at, own, "two at once");
+    }
+    at.install("xip-ecc").unwrap();
+    assert!(at.menus().iter().all(|menu| menu.in_menu));
+    at.revert();
+    assert_eq!((at.local().as_deref(), at.tools().len()), (own, 1));
+}
+
 /// Whatever happened: the user's lines and the stock libraries are whole, and no menu offers what is not there.
 fn assert_sound(at: &Installation, own: Option<&[u8]>, when: &str) {
     at.world.assert_stock_is_whole(when);

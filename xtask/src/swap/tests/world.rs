@@ -319,6 +319,10 @@ impl Disk for FailingDisk {
         self.step(|| RealDisk.remove_file(path), || {})?
     }
 
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.step(|| RealDisk.remove_dir(path), || {})?
+    }
+
     fn remove_tree(&self, path: &Path) -> io::Result<()> {
         let half = || {
             for file in crate::libs::files::walk(path)
