@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 
 use assert_cmd::Command;
 use flightlog::report::read::{self, Log, Report};
+use xtask::firmware::archive::Reduced;
+use xtask::firmware::{Target, library};
 
 fn xtask() -> Command {
     Command::new(env!("CARGO_BIN_EXE_xtask"))
@@ -486,6 +488,92 @@ fn the_logger_s_example_logs_and_reads_its_log_back() {
         .next()
         .unwrap();
     assert!(samples.parse::<u32>().unwrap() > 100, "{listed}");
+}
+
+/// A core as small as arduino-cli takes it, which compiles for this machine. It declares no functions for the sketch, so no
+/// ctags, which arduino-cli would fetch, has to find them.
+const PLATFORM: &str = r#"name=Stand-in
+version=1.0.0
+tools.ctags.pattern=true
+compiler.libraries.ldflags=
+recipe.preproc.macros=c++ -std=gnu++17 -w -x c++ -E -CC {includes} "{source_file}" -o "{preprocessed_file_path}"
+recipe.cpp.o.pattern=c++ -std=gnu++17 -Wall -Wextra -Werror -c {includes} "{source_file}" -o "{object_file}"
+recipe.c.o.pattern=cc -c {includes} "{source_file}" -o "{object_file}"
+recipe.S.o.pattern=cc -c {includes} "{source_file}" -o "{object_file}"
+recipe.ar.pattern=ar rcs "{archive_file_path}" "{object_file}"
+recipe.c.combine.pattern=c++ {object_files} "{build.path}/{archive_file}" {compiler.libraries.ldflags} -lpthread -ldl -lm -o "{build.path}/{build.project_name}.elf"
+"#;
+
+#[test]
+fn the_arduino_tools_take_library_archive_and_examples() {
+    let test = "the_arduino_tools_take_library_archive_and_examples";
+    let unpacked = testing::workspace().join("target/parts/arduino-cli");
+    let cli = if unpacked.is_file() {
+        Some(unpacked)
+    } else {
+        which::which("arduino-cli").ok()
+    };
+    let Some(cli) = cli else {
+        testing::skipped(test, "there is no arduino-cli; .ci/arduino-cli fetches one");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let at = |path: &str| dir.path().join(path);
+    // The layout for the chip, around an archive that this machine can link.
+    let files = library::files(Target::Esp32s3, &testing::workspace()).unwrap();
+    let reduced = Reduced {
+        bytes: std::fs::read(archive()).unwrap(),
+        defines: Vec::new(),
+        needs: Vec::new(),
+        left_out: 0,
+        architecture: object::Architecture::Xtensa,
+    };
+    let installed = at("user/libraries/FlightLog");
+    library::write(Target::Esp32s3, &files, &reduced, &installed).unwrap();
+
+    let core = at("user/hardware/standin/esp32/cores/esp32");
+    std::fs::create_dir_all(core.join("freertos")).unwrap();
+    for entry in walkdir::WalkDir::new(testing::workspace().join("xtask/tests/stallbench")) {
+        let entry = entry.unwrap();
+        let root = testing::workspace().join("xtask/tests/stallbench");
+        let below = entry.path().strip_prefix(&root).unwrap();
+        if entry.file_type().is_file() {
+            std::fs::copy(entry.path(), core.join(below)).unwrap();
+        }
+    }
+    let platform = at("user/hardware/standin/esp32");
+    std::fs::write(platform.join("platform.txt"), PLATFORM).unwrap();
+    let board = "esp32s3.name=S3\nesp32s3.build.mcu=esp32s3\nesp32s3.build.core=esp32\nesp32s3.build.board=S3\n";
+    std::fs::write(platform.join("boards.txt"), board).unwrap();
+    std::fs::create_dir(at("data")).unwrap();
+    std::fs::write(at("data/package_index.json"), "{\"packages\":[]}").unwrap();
+    std::fs::write(at("data/library_index.json"), "{\"libraries\":[]}").unwrap();
+
+    for name in ["StallBench", "FlightLogger"] {
+        let built = Command::new(&cli)
+            .args([
+                "compile",
+                "--verbose",
+                "--fqbn",
+                "standin:esp32:esp32s3",
+                "--build-path",
+            ])
+            .arg(at(&format!("build/{name}")))
+            .arg(installed.join("examples").join(name))
+            .env("HOME", dir.path())
+            .env("ARDUINO_DIRECTORIES_DATA", at("data"))
+            .env("ARDUINO_DIRECTORIES_USER", at("user"))
+            .env("ARDUINO_DIRECTORIES_DOWNLOADS", at("downloads"))
+            .output()
+            .unwrap();
+        let said = text(&built.stdout);
+        assert!(built.status.success(), "{said}{}", text(&built.stderr));
+        let taken = format!("-L{} -lflightlog", installed.join("src/esp32s3").display());
+        assert!(said.replace('"', "").contains(&taken), "{said}");
+        let program = at(&format!("build/{name}/{name}.ino.elf"));
+        let output = typed(&program, &[("HOST_ENDLESS", "1")], "");
+        assert!(output.status.success());
+    }
 }
 
 /// The signatures of the stand-in's functions, blanks and names of arguments aside.
