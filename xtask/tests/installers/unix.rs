@@ -7,7 +7,7 @@ use std::time::Duration;
 use fs_err as fs;
 
 use crate::testing;
-use crate::world::{Said, World, ZIP, files, libraries, nothing_is_lost, without_manifest};
+use crate::world::{Said, World, ZIP, call, files, libraries, nothing_is_lost, without_manifest};
 
 /// The shells that sh is on Debian, on macOS, and on small systems.
 const SHELLS: [&[&str]; 3] = [&["dash"], &["bash", "--posix"], &["busybox", "sh"]];
@@ -37,7 +37,7 @@ fn can_unpack(test: &str) -> bool {
 
 impl World {
     fn command(&self, shell: &[&str], script: &Path) -> Command {
-        let mut command = Command::new(shell[0]);
+        let mut command = call(shell[0]);
         command
             .args(&shell[1..])
             .arg(script)
@@ -445,7 +445,7 @@ fn program(name: &str) -> Option<PathBuf> {
     if name != "python3" {
         return Some(found);
     }
-    let mut asked = Command::new(found);
+    let mut asked = call(found);
     let said = asked
         .args(["-c", "import sys; print(sys.executable)"])
         .output()
@@ -598,7 +598,7 @@ fn the_tool_finishes_what_a_script_began() {
     let whole = fs::read_to_string(world.shop().join("install.sh")).unwrap();
     let cut_script = world.shop().join("cut.sh");
     let tool = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        let mut command = call(env!("CARGO_BIN_EXE_xtask"));
         command
             .args(arguments)
             .arg("--data-dir")

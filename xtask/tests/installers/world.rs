@@ -275,6 +275,12 @@ pub(crate) fn nothing_is_lost(world: &World, stock: &Files) {
     );
 }
 
+/// A call of a program.
+pub(crate) fn call(program: impl AsRef<Path>) -> std::process::Command {
+    let shell = xshell::Shell::new().unwrap();
+    xshell::cmd!(shell, "{program}").into()
+}
+
 /// A program's end: its exit code and what it said, on both outputs.
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
