@@ -113,7 +113,7 @@ exit /b 0
 
 rem The end of a run that found its package in place; one that was cut off after that is finished.
 :already
-if not exist .xip\new\ goto :already_said
+if not exist .xip\new\ if not exist .xip\old.script\ goto :already_said
 call :begin
 if errorlevel 1 exit /b 1
 :already_begun
@@ -156,7 +156,7 @@ exit /b 0
 
 rem A run that was cut off after its renames is finished.
 :nothing_to_revert
-if not exist .xip\new\ goto :nothing_to_revert_said
+if not exist .xip\new\ if not exist .xip\old.script\ goto :nothing_to_revert_said
 call :begin
 if errorlevel 1 exit /b 1
 call :finish

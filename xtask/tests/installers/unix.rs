@@ -7,7 +7,7 @@ use std::time::Duration;
 use fs_err as fs;
 
 use crate::testing;
-use crate::world::{Said, World, ZIP, files, libraries, nothing_is_lost, without_manifest};
+use crate::world::{Said, World, ZIP, call, files, libraries, nothing_is_lost, without_manifest};
 
 /// The shells that sh is on Debian, on macOS, and on small systems.
 const SHELLS: [&[&str]; 3] = [&["dash"], &["bash", "--posix"], &["busybox", "sh"]];
@@ -37,7 +37,7 @@ fn can_unpack(test: &str) -> bool {
 
 impl World {
     fn command(&self, shell: &[&str], script: &Path) -> Command {
-        let mut command = Command::new(shell[0]);
+        let mut command = call(shell[0]);
         command
             .args(&shell[1..])
             .arg(script)
@@ -445,7 +445,7 @@ fn program(name: &str) -> Option<PathBuf> {
     if name != "python3" {
         return Some(found);
     }
-    let mut asked = Command::new(found);
+    let mut asked = call(found);
     let said = asked
         .args(["-c", "import sys; print(sys.executable)"])
         .output()
@@ -583,6 +583,61 @@ fn a_run_that_is_cut_off_anywhere_is_put_in_order_by_the_next() {
         died[0] >= 12 && died[1] >= 8,
         "only {died:?} runs were cut off: are the lines still found?"
     );
+}
+
+/// The tool puts in order what a script that was cut off left, and the other way round.
+#[test]
+fn the_tool_finishes_what_a_script_began() {
+    const TEST: &str = "the_tool_finishes_what_a_script_began";
+    if !can_unpack(TEST) {
+        return;
+    }
+    let world = World::new("a & b");
+    let stock = files(&world.active());
+    let built = files(&world.root.join("built"));
+    let whole = fs::read_to_string(world.shop().join("install.sh")).unwrap();
+    let cut_script = world.shop().join("cut.sh");
+    let tool = |arguments: &[&str]| {
+        let mut command = call(env!("CARGO_BIN_EXE_xtask"));
+        command
+            .args(arguments)
+            .arg("--data-dir")
+            .arg(world.data())
+            .env("HOME", world.home())
+            .env("TMPDIR", world.home().join("tmp"))
+            .env("XDG_CACHE_HOME", world.home().join(".cache"));
+        Said::of(&command.output().unwrap())
+    };
+    let zip = world.zip();
+    for (number, cut) in cuts(&whole).into_iter().enumerate() {
+        let mut lines: Vec<&str> = whole.lines().collect();
+        lines.insert(cut, "kill -9 $$");
+        fs::write(&cut_script, lines.join("\n")).unwrap();
+        for argument in [None, Some("--revert")] {
+            world
+                .command(&["sh"], &cut_script)
+                .args(argument)
+                .output()
+                .unwrap();
+            nothing_is_lost(&world, &stock);
+            let active = if world.active().is_dir() {
+                "3.3.12"
+            } else {
+                "3.3.12.stock"
+            };
+            tool(&["status", "--verify"]).expect(0, &[active]);
+            if (number % 2 == 0) == argument.is_none() {
+                tool(&["install", "--zip", zip.to_str().unwrap()]).expect(0, &[]);
+                assert_eq!(without_manifest(&world.active()), built);
+            } else {
+                tool(&["install", "--revert"]).expect(0, &[]);
+                assert_eq!(files(&world.active()), stock);
+            }
+            nothing_is_lost(&world, &stock);
+        }
+        world.run(&["sh"], "revert.sh").expect(0, &[]);
+        assert_eq!(files(&world.active()), stock);
+    }
 }
 
 /// The same at random moments, in the programs that the script calls too.

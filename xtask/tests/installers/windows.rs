@@ -305,7 +305,7 @@ fn a_second_script_is_refused_while_one_is_at_work() {
 
 /// Lines before which the script may be cut off: those that change something, and calls of what does.
 fn cuts(script: &str) -> Vec<usize> {
-    const DO: [&str; 10] = [
+    const DO: [&str; 8] = [
         "ren ",
         "move ",
         "md ",
@@ -314,8 +314,6 @@ fn cuts(script: &str) -> Vec<usize> {
         "%TAR% -xf",
         "call :finish",
         "call :set_aside",
-        "call :leave",
-        "if exist .xip\\",
     ];
     let does = |line: &str| DO.iter().any(|word| line.trim_start().starts_with(word));
     script
@@ -376,7 +374,7 @@ fn a_run_that_is_cut_off_anywhere_is_put_in_order_by_the_next() {
         }
     }
     assert!(
-        died[0] >= 10 && died[1] >= 8,
+        died[0] >= 8 && died[1] >= 6,
         "only {died:?} runs were cut off: are the lines still found?"
     );
 }

@@ -1,4 +1,5 @@
 //! A package as build-libs leaves it, an Arduino installation, and caches, all in one folder.
+#![allow(dead_code, reason = "each test program uses its part")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,9 @@ use xtask::package::{Effort, Package, pack};
 pub(crate) const ZIP: &str = "esp32s3-libs-3.3.12-xip-ecc.zip";
 /// As long as the longest path in the official libraries (118 characters).
 const LONG: &str = "include/espressif__esp_secure_cert_mgr/include/with/folders/as/deep/as/managed/components/have/them/esp_secure_cert_crypto.h";
+
+/// What the user wrote into boards.local.txt.
+pub(crate) const BOARDS_LOCAL: &str = "esp32s3.name=My S3\r\n# no newline at the end";
 
 /// Everything below one folder.
 pub(crate) struct World {
@@ -38,10 +42,43 @@ impl World {
         fs::create_dir_all(world.downloads()).unwrap();
         libraries(&world.active(), None);
         libraries(&world.tools().join("3.3.11"), None);
+        world.platform();
         let built = world.root.join("built");
         libraries(&built, Some("one build"));
         world.package(&built, "xip-ecc");
         world
+    }
+
+    /// The core itself, as far as the tool reads it.
+    fn platform(&self) {
+        let platform = self.data().join("packages/esp32/hardware/esp32/3.3.12");
+        fs::create_dir_all(&platform).unwrap();
+        let index = serde_json::json!({"packages": [{"name": "esp32", "platforms": [{
+            "name": "esp32", "architecture": "esp32", "version": "3.3.12",
+            "toolsDependencies": [{"packager": "esp32", "name": "esp32s3-libs", "version": "3.3.12"}],
+        }]}]});
+        for (name, text) in [
+            ("installed.json", index.to_string().as_str()),
+            (
+                "platform.txt",
+                "name=ESP32\nversion=3.3.12\nbuild.chip_variant={build.mcu}\n\
+                 tools.esp32-arduino-libs.path={runtime.tools.{build.chip_variant}-libs.path}\n\
+                 compiler.sdk.path={tools.esp32-arduino-libs.path}\n",
+            ),
+            (
+                "boards.txt",
+                "menu.PSRAM=PSRAM\nesp32c6.name=C6\nesp32c6.build.mcu=esp32c6\nesp32s3.name=S3\nesp32s3.build.mcu=esp32s3\n",
+            ),
+            ("boards.local.txt", BOARDS_LOCAL),
+        ] {
+            fs::write(platform.join(name), text).unwrap();
+        }
+    }
+
+    /// The file in which the user may change boards.
+    pub(crate) fn boards_local(&self) -> PathBuf {
+        self.data()
+            .join("packages/esp32/hardware/esp32/3.3.12/boards.local.txt")
     }
 
     /// Packs a tree and puts zip and scripts into `shop`.
@@ -130,10 +167,7 @@ impl World {
                 cores.join("esp32_esp32_esp32s3_PSRAM_opi_0a1b/core.a"),
                 "!<arch>",
             ),
-            file(
-                cores.join(hash).join("core.a"),
-                "!<arch>\nesp32-hal-gpio.c.o/",
-            ),
+            file(cores.join(hash).join("core.a"), &archive("esp32-hal-x.c.o")),
             file(
                 sketches.join(hash).join("build.options.json"),
                 "{\n  \"fqbn\": \"esp32:esp32:esp32s3\"\n}",
@@ -143,9 +177,9 @@ impl World {
             file(cores.join("arduino_avr_uno_0a1b/core.a"), "!<arch>"),
             file(
                 cores.join("m5stack_esp32_cores3_0a1b/core.a"),
-                "!<arch>\nesp32-hal-gpio.c.o/",
+                &archive("esp32-hal-x.c.o"),
             ),
-            file(cores.join(other).join("core.a"), "!<arch>\nwiring.c.o/"),
+            file(cores.join(other).join("core.a"), &archive("wiring.c.o")),
             file(
                 sketches.join(other).join("build.options.json"),
                 "{\n  \"fqbn\": \"arduino:avr:uno\"\n}",
@@ -153,6 +187,15 @@ impl World {
         ];
         (gone, kept)
     }
+}
+
+/// A compiled core with one member of that name.
+fn archive(member: &str) -> String {
+    let member = format!("{member}/");
+    format!(
+        "!<arch>\n{member:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\ntext",
+        0, 0, 0, 644, 4
+    )
 }
 
 /// A libraries tree of upstream's shape; `build` makes a patched one that differs from those of other builds.
@@ -230,6 +273,12 @@ pub(crate) fn nothing_is_lost(world: &World, stock: &Files) {
         "the stock libraries are in one of their two places: {:?}",
         world.names()
     );
+}
+
+/// A call of a program.
+pub(crate) fn call(program: impl AsRef<Path>) -> std::process::Command {
+    let shell = xshell::Shell::new().unwrap();
+    xshell::cmd!(shell, "{program}").into()
 }
 
 /// A program's end: its exit code and what it said, on both outputs.

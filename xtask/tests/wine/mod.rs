@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use fs_err as fs;
 
 use crate::testing;
+use crate::world::call;
 
 /// The variable that names the xtask.exe that `.ci/windows` built; what else the tests need lies beside it.
 const EXE: &str = "XTASK_WINDOWS_EXE";
@@ -85,7 +86,7 @@ impl Wine {
     }
 
     fn wine(&self, program: &str) -> Command {
-        let mut command = Command::new("wine");
+        let mut command = call("wine");
         command
             .arg(program)
             .env_clear()
@@ -133,7 +134,7 @@ impl Wine {
 
 impl Drop for Wine {
     fn drop(&mut self) {
-        let mut server = Command::new("wineserver");
+        let mut server = call("wineserver");
         let server = server
             .arg("-k")
             .env("WINEPREFIX", self.prefix())
