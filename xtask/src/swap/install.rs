@@ -1,7 +1,6 @@
 //! Puts a package's libraries in the place of the active ones.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -19,7 +18,7 @@ use super::state::{self, Unfinished};
 use super::unpack;
 use super::yard::{Caches, Recovered, Yard, is_full};
 use crate::libs::files;
-use crate::libs::manifest::{FileRecord, PatchSetRecord};
+use crate::libs::manifest::{self, FileRecord, PatchSetRecord};
 use crate::progress::{Event, Report};
 
 /// What the caller of [`install`] decides and knows.
@@ -146,6 +145,10 @@ impl Job<'_> {
 
     /// Whether this very package is active, every file of it.
     pub(super) fn is_installed(&self) -> Result<bool> {
+        let manifest = self.place.active().join(manifest::FILE_NAME);
+        if self.archive.manifest.is_some() && !manifest.exists() {
+            return Ok(false);
+        }
         // The cheap look first: to hash all takes longer.
         let same = |content: &Content| match content {
             Content::Patched(patched) => self.is_of(patched),
@@ -185,7 +188,6 @@ impl Job<'_> {
         let plan = self.plan()?;
         preflight::check(self.place, self.archive)?;
         self.warn_if_running();
-        self.record_stock()?;
         let caches = self.put(yard, &plan)?;
         Ok(self.result(Outcome::Done, plan, caches, recovered))
     }
@@ -198,7 +200,7 @@ impl Job<'_> {
         }
     }
 
-    /// Unpacks, verifies, and carries the plan out.
+    /// Unpacks, verifies, and carries the plan out; the stock tree is listed before it is renamed for the first time.
     pub(super) fn put(&self, yard: &Yard<'_>, plan: &Plan) -> Result<Caches> {
         let staged = self.stage().inspect_err(|_| self.clear_staging())?;
         let journal = self.journal(plan, &staged)?;
@@ -207,42 +209,49 @@ impl Job<'_> {
             .inspect_err(|_| self.clear_staging())
     }
 
-    /// Lists the stock tree, wherever it stands, before it is renamed for the first time.
-    fn record_stock(&self) -> Result<()> {
-        let path = self.records().stock_list_path();
-        if path.exists() {
-            return Ok(());
+    /// Unpacks and verifies; the tree is on the disk when this returns.
+    ///
+    /// The stock tree is listed meanwhile: reading it and unpacking keep different parts of the machine waiting.
+    fn stage(&self) -> Result<Vec<FileRecord>> {
+        let (disk, archive, report) = (self.disk, self.archive, self.report);
+        let staging = self.place.at(STAGING);
+        let unlisted = self.unlisted_stock();
+        report(Event::Step(match &unlisted {
+            Some(_) => "record the stock libraries, unpack and verify",
+            None => "unpack and verify",
+        }));
+        let list = || -> Result<Option<Vec<FileRecord>>> {
+            let (Some(folders), records) = (&unlisted, self.place.records()) else {
+                return Ok(None);
+            };
+            stock_list(folders, records).context("recording the stock libraries")
+        };
+        let (listed, unpacked) =
+            rayon::join(list, || unpack::unpack(disk, archive, &staging, report));
+        if let Some(list) = listed? {
+            let what = format!("{} {}, stock", self.place.chip.tool_name(), self.place.core);
+            disk.replace(
+                &self.records().stock_list_path(),
+                listing::to_text(&what, &list).as_bytes(),
+            )
+            .context("recording the stock libraries")?;
         }
-        let folders = [self.place.stock(), self.place.active()];
-        for folder in folders {
-            if let Content::Stock { .. } = content::look(&folder, self.records(), Depth::Quick)? {
-                (self.report)(Event::Step("record the stock libraries"));
-                let files = files::walk(&folder)?.files;
-                let (done, total) = (AtomicU64::new(0), files.iter().map(|file| file.size).sum());
-                let list = listing::record(&files, |size| {
-                    let done = done.fetch_add(size, Ordering::Relaxed) + size;
-                    (self.report)(Event::Bytes { done, total });
-                })?;
-                let what = format!("{} {}, stock", self.place.chip.tool_name(), self.place.core);
-                return self
-                    .disk
-                    .replace(&path, listing::to_text(&what, &list).as_bytes())
-                    .context("recording the stock libraries");
-            }
-        }
-        Ok(())
+        let unpacked = unpacked?;
+        report(Event::Step("write to the disk"));
+        disk.sync_tree(&staging).context("waiting for the disk")?;
+        Ok(unpacked)
     }
 
-    /// Unpacks and verifies; the tree is on the disk when this returns.
-    fn stage(&self) -> Result<Vec<FileRecord>> {
-        (self.report)(Event::Step("unpack and verify"));
-        let staging = self.place.at(STAGING);
-        let list = unpack::unpack(self.disk, self.archive, &staging, self.report)?;
-        (self.report)(Event::Step("write to the disk"));
-        self.disk
-            .sync_tree(&staging)
-            .context("waiting for the disk")?;
-        Ok(list)
+    /// Where the stock tree may stand, unless it was listed by an earlier install.
+    fn unlisted_stock(&self) -> Option<[PathBuf; 2]> {
+        if self.records().stock_list_path().exists() {
+            return None;
+        }
+        let folders = [self.place.stock(), self.place.active()];
+        // The release has no manifest.
+        let may_be =
+            |folder: &PathBuf| folder.is_dir() && !folder.join(manifest::FILE_NAME).exists();
+        folders.iter().any(may_be).then_some(folders)
     }
 
     fn clear_staging(&self) {
@@ -353,6 +362,16 @@ impl Job<'_> {
             at(&self.place.tools, OWN).display()
         ))
     }
+}
+
+/// Lists the stock tree, wherever it stands; `None` where there is none.
+fn stock_list(folders: &[PathBuf], records: Records<'_>) -> Result<Option<Vec<FileRecord>>> {
+    for folder in folders {
+        if let Content::Stock { .. } = content::look(folder, records, Depth::Quick)? {
+            return listing::record(&files::walk(folder)?.files, |_| {}).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 impl Recovered {
