@@ -217,10 +217,10 @@ fn killed_at_any_time_nothing_is_lost() {
     ];
     let begun = Instant::now();
     world.run_well(commands[0]);
-    let whole = begun.elapsed();
+    let mut whole = begun.elapsed();
     let (mut state, mut killed, mut unfinished) = (42, 0, 0);
     let journal = world.place.tools.join(".xip/journal.json");
-    for n in 0..4 * KILLS {
+    for n in 0..10 * KILLS {
         if killed == KILLS {
             break;
         }
@@ -237,7 +237,12 @@ fn killed_at_any_time_nothing_is_lost() {
             std::thread::sleep(Duration::from_millis(2).mul_f64(random(&mut state).powi(2)));
         }
         child.kill().unwrap();
-        killed += usize::from(!child.wait().unwrap().success());
+        if child.wait().unwrap().success() {
+            // The first run was on a busier machine than this one: aim earlier.
+            whole = whole.mul_f64(0.95);
+        } else {
+            killed += 1;
+        }
         unfinished += usize::from(journal.exists());
         world.assert_stock_is_whole(&when);
         world.assert_whole_trees(&when);
