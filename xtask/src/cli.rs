@@ -27,6 +27,8 @@ enum Command {
     Patches(commands::patches::Patches),
     Pins(commands::pins::PinsCommand),
     Verify(Box<commands::verify::Verify>),
+    Plan(commands::plan::Plan),
+    Sim(commands::sim::Sim),
 }
 
 /// Runs the tool on the process's arguments.
@@ -47,6 +49,8 @@ pub fn run() -> ExitCode {
         Command::Patches(command) => command.run(),
         Command::Pins(command) => command.run(),
         Command::Verify(command) => command.run(),
+        Command::Plan(command) => command.run(),
+        Command::Sim(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

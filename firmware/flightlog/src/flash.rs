@@ -37,3 +37,23 @@ pub trait Flash {
     /// The range leaves the partition or is not aligned, or the chip failed.
     fn erase(&mut self, offset: u32, len: u32) -> Result<(), Self::Error>;
 }
+
+impl<F: Flash> Flash for &mut F {
+    type Error = F::Error;
+
+    fn size(&self) -> u32 {
+        (**self).size()
+    }
+
+    fn read(&mut self, offset: u32, into: &mut [u8]) -> Result<(), Self::Error> {
+        (**self).read(offset, into)
+    }
+
+    fn program(&mut self, offset: u32, data: &[u8]) -> Result<(), Self::Error> {
+        (**self).program(offset, data)
+    }
+
+    fn erase(&mut self, offset: u32, len: u32) -> Result<(), Self::Error> {
+        (**self).erase(offset, len)
+    }
+}

@@ -5,7 +5,23 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
+pub mod bench;
+pub mod command;
+pub mod crc;
+pub mod delta;
+pub mod fifo;
 pub mod flash;
+pub mod log;
+pub mod logger;
+pub mod pacing;
+pub mod pages;
+pub mod planner;
+pub mod record;
+pub mod report;
+pub mod ring;
+pub mod sample;
+pub mod sector;
+pub mod stats;

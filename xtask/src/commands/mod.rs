@@ -6,7 +6,9 @@ pub mod demo;
 mod dry_run;
 pub mod patches;
 pub mod pins;
+pub mod plan;
 pub mod release_args;
+pub mod sim;
 pub mod verify;
 
 use std::path::{Path, PathBuf};
