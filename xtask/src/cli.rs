@@ -21,14 +21,16 @@ pub struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Audit(Box<commands::audit::AuditCommand>),
     BuildLibs(Box<commands::build_libs::BuildLibs>),
     Compare(commands::compare::Compare),
     Demo(commands::demo::Demo),
+    Install(commands::install::Install),
     Patches(commands::patches::Patches),
     Pins(commands::pins::PinsCommand),
-    Verify(Box<commands::verify::Verify>),
     Plan(commands::plan::Plan),
     Sim(commands::sim::Sim),
+    Verify(Box<commands::verify::Verify>),
 }
 
 /// Runs the tool on the process's arguments.
@@ -43,14 +45,16 @@ pub fn run() -> ExitCode {
         tracing::warn!("{error:#}");
     }
     let outcome = match cli.command {
+        Command::Audit(command) => command.run(),
         Command::BuildLibs(command) => command.run(),
         Command::Compare(command) => command.run(),
         Command::Demo(command) => command.run(),
+        Command::Install(command) => command.run(),
         Command::Patches(command) => command.run(),
         Command::Pins(command) => command.run(),
-        Command::Verify(command) => command.run(),
         Command::Plan(command) => command.run(),
         Command::Sim(command) => command.run(),
+        Command::Verify(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::audit::{self, Basis, Kconfig};
 use crate::build::quick::inputs::{Compiler, Stock};
+use crate::build::quick::recipe::Recipe;
 use crate::build::{BuiltLibs, check, full, quick};
 use crate::engine::{self, Engine};
+use crate::hazards::Level;
 use crate::libs::Tree;
 use crate::names::{Chip, CoreVersion};
 use crate::package::{self, Effort, Package};
@@ -42,6 +45,10 @@ pub struct Options {
     pub stop_after: Option<Stage>,
     /// How hard to pack.
     pub effort: Effort,
+    /// Hazards of level error that may stand, by their names ([`crate::hazards`]).
+    pub accepted: Vec<String>,
+    /// Why the audit does not ask Kconfig; `None` where it does.
+    pub without_kconfig: Option<&'static str>,
 }
 
 /// The two ways to build; both end in the same checks and the same package.
@@ -129,6 +136,7 @@ pub fn run(pins: Pins, options: &Options, report: Report<'_>) -> Result<Outcome>
         } => {
             let lock = quick::lock(&options.work, report)?;
             tell_hazard(options, report);
+            audit_quick(options, &stock.tree, report)?;
             let built = quick::build(&quick::QuickPlan {
                 work: &options.work,
                 lock: &lock,
@@ -185,7 +193,7 @@ fn full_way(
     let Some(engine) = engine else {
         return Ok(());
     };
-    options.set.check_symbols(&sources.root, &options.chip)?;
+    audit_full(options, &sources, report)?;
     let built = build(options, &outcome.pins, &sources, &engine, image, report)?;
     finish(outcome, &built, options, report)
 }
@@ -221,7 +229,79 @@ fn apply(options: &Options, sources: &Sources, report: Report<'_>) -> Result<App
     for warning in options.set.warnings(&sources.root, &options.chip)? {
         report(Event::Warning(&warning));
     }
+    // Lines alone tell most hazards, before gigabytes are fetched.
+    let hazards = audit::hazards_of_lines(&options.set, &sources.root, &options.chip)?;
+    if matches!(options.stop_after, None | Some(Stage::Build)) {
+        audit::stop(&options.set, &hazards, &options.accepted)?;
+    }
+    tell(&hazards, report);
     options.set.apply(&sources.root, &options.chip)
+}
+
+/// What the set will do, asked before hours are spent on building it.
+fn audit_full(options: &Options, sources: &Sources, report: Report<'_>) -> Result<()> {
+    let kconfig = match options.without_kconfig {
+        Some(why) => Kconfig::LinesAlone(why),
+        None => Kconfig::Ask {
+            work: &options.work,
+            offline: options.offline,
+        },
+    };
+    let audit = audit::run(&audit::Request {
+        lib_builder: &sources.root,
+        chip: &options.chip,
+        set: &options.set,
+        kconfig,
+        show: &[],
+        report,
+    })?;
+    if let (None, Basis::Lines { why }) = (options.without_kconfig, &audit.basis) {
+        report(Event::Note(&format!(
+            "Kconfig was not asked before the build: {why}"
+        )));
+    }
+    audit.verdict(&options.accepted)?;
+    let lines_told = audit::hazards_of_lines(&options.set, &sources.root, &options.chip)?;
+    let new = audit
+        .hazards
+        .iter()
+        .filter(|hazard| !lines_told.contains(hazard));
+    tell(&new.cloned().collect::<Vec<_>>(), report);
+    Ok(())
+}
+
+/// The same of a quick build, which has no Kconfig files: its settings are those of the stock libraries and of its recipe.
+fn audit_quick(options: &Options, stock: &Tree, report: Report<'_>) -> Result<()> {
+    let recipe = Recipe::of(&options.set)?;
+    let mut ready = Vec::new();
+    for variant in stock.memory_variants()? {
+        let lines = recipe.defines.iter().filter(|_| recipe.covers(&variant));
+        let defines = lines.map(|define| (define.symbol.clone(), define.value.clone()));
+        ready.push(audit::Ready {
+            config: stock.sdkconfig(&variant)?,
+            defines: defines.collect(),
+            variant,
+        });
+    }
+    let hazards = audit::of_stock_libraries(&options.set, &ready);
+    if options.without_kconfig.is_none() {
+        report(Event::Note(
+            "audited by the stock libraries' settings and the recipe's lines; a quick build does not ask Kconfig",
+        ));
+    }
+    audit::stop(&options.set, &hazards, &options.accepted)?;
+    tell(&hazards, report);
+    Ok(())
+}
+
+fn tell(hazards: &[audit::Finding], report: Report<'_>) {
+    for hazard in hazards {
+        let text = hazard.to_string();
+        report(match hazard.level {
+            Level::Note => Event::Note(&text),
+            Level::Warning | Level::Error => Event::Warning(&text),
+        });
+    }
 }
 
 /// Upstream's build, and the checks on what it left.

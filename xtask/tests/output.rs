@@ -11,10 +11,12 @@ use fs_err as fs;
 use xshell::{Shell, cmd};
 
 /// Every command that prints a result and needs nothing but the repository.
-const CALLS: [&[&str]; 3] = [
+const CALLS: [&[&str]; 5] = [
     &["patches"],
     &["patches", "--json"],
     &["patches", "xip-ecc"],
+    &["sim", "--xip"],
+    &["sim", "--report"],
 ];
 
 fn call(arguments: &[&str], out: Stdio, err: Stdio) -> (Option<i32>, String) {

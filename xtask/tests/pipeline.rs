@@ -381,6 +381,97 @@ fn an_output_folder_that_cannot_take_the_package_is_told_before_anything_is_fetc
     assert_eq!(fs::read_to_string(&out).unwrap(), "a file");
 }
 
+/// Symbols that change in a build, by the audit.
+fn audited(audit: &Value, build: &str) -> Vec<String> {
+    let builds = audit["builds"].as_array().unwrap();
+    let build = builds.iter().find(|one| one["build"] == build).unwrap();
+    let changes = build["changes"].as_array().unwrap();
+    changes
+        .iter()
+        .map(|change| change["symbol"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_audit_tells_beforehand_what_the_build_did() {
+    const TEST: &str = "the_audit_tells_beforehand_what_the_build_did";
+    let Some(demo) = demo(TEST) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let audit = |work: &str, path: Option<&Path>| -> Value {
+        let mut command = xtask();
+        command
+            .args(["audit", "--json", "--data-dir"])
+            .arg(demo.path("Arduino15"))
+            .arg("--mirror")
+            .arg(format!(
+                "https://github.com/={}/",
+                demo.path("git").display()
+            ))
+            .arg("--work-dir")
+            .arg(dir.path().join(work));
+        if let Some(path) = path {
+            command.env("PATH", path);
+        }
+        let output = command.assert().success().get_output().clone();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let mut built: Vec<String> = demo.played["difference"]["changed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|changed| changed["path"] == "qio_opi/include/sdkconfig.h")
+        .flat_map(|changed| changed["what"]["lines"]["added"].as_array().unwrap())
+        .map(|line| line.as_str().unwrap().split(' ').nth(1).unwrap().to_owned())
+        .collect();
+    built.sort();
+    let by_lines = audit("lines", Some(dir.path()));
+    assert_eq!(by_lines["basis"]["by"], "lines");
+    assert_eq!(audited(&by_lines, "memory variant qio_opi"), built);
+
+    let audit = audit("kconfig", None);
+    if let Some(why) = audit["basis"]["why"].as_str() {
+        return testing::skipped(TEST, &format!("Kconfig cannot be asked: {why}"));
+    }
+    assert_eq!(audited(&audit, "memory variant qio_opi"), built);
+    assert!(audited(&audit, "memory variant dio_qspi").is_empty());
+    assert!(audit["hazards"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_hazard_stops_the_build_before_gigabytes_are_fetched_unless_it_is_accepted() {
+    let Some(demo) =
+        demo("a_hazard_stops_the_build_before_gigabytes_are_fetched_unless_it_is_accepted")
+    else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let build = || {
+        let mut command = demo.build(&demo.path("git"), dir.path());
+        command.args(["--patch", "xip-ecc-chip"]);
+        command
+    };
+    let error = stderr(&mut build(), 3);
+    assert!(
+        error.contains("--accept-hazard xip-without-boot-init")
+            && error.contains("memory variants dio_qspi, qio_qspi"),
+        "{error}"
+    );
+    let idf = walkdir::WalkDir::new(dir.path().join("work/mirrors"))
+        .into_iter()
+        .any(|entry| entry.unwrap().path().to_string_lossy().contains("esp-idf"));
+    assert!(!idf, "only the lib-builder was fetched");
+    // To look at the patched files is no build.
+    build().args(["--stop-after", "patch"]).assert().success();
+    let error = stderr(
+        build().args(["--accept-hazard", "xip-without-boot-init"]),
+        0,
+    );
+    assert!(
+        error.contains("warning: xip-without-boot-init: memory variants dio_qspi, qio_qspi"),
+        "{error}"
+    );
+}
+
 /// A commit of the lib-builder whose build ends well and leaves the last memory variant out.
 fn without_a_variant(repository: &Path) -> git2::Oid {
     let repo = git2::Repository::open(repository).unwrap();

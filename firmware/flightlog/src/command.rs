@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::bench::{Kind, Place};
+use crate::bench::{Kind, Phase, Place};
 
 /// Bytes of the longest line; a longer one is refused as a whole.
 pub const LONGEST: usize = 64;
@@ -45,6 +45,21 @@ pub struct Run {
     pub place: Option<Place>,
     /// Samples a second of the modelled IMU, where it was given.
     pub imu_hz: Option<u32>,
+}
+
+impl Run {
+    /// The phases, in their order: first all with the buffer in internal RAM, then all with it in PSRAM.
+    pub fn phases(self) -> impl Iterator<Item = Phase> {
+        let places = Place::ALL.into_iter();
+        places
+            .filter(move |place| self.place.is_none_or(|wanted| wanted == *place))
+            .flat_map(move |place| {
+                let kinds = Kind::ALL.into_iter();
+                kinds
+                    .filter(move |kind| self.kind.is_none_or(|wanted| wanted == *kind))
+                    .map(move |kind| Phase { kind, place })
+            })
+    }
 }
 
 /// A line that is no command; shows what to answer.
@@ -240,6 +255,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_run_has_the_phases_that_were_asked_for() {
+        assert_eq!(Run::default().phases().count(), 8);
+        let run = Run {
+            kind: Some(Kind::Write166),
+            place: Some(Place::Psram),
+            imu_hz: None,
+        };
+        let only: Vec<_> = run.phases().map(|phase| phase.to_string()).collect();
+        assert_eq!(only, ["write-166, buffer psram"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
+pub mod archive;
 pub mod bench;
 pub mod command;
 pub mod crc;

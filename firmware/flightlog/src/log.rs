@@ -116,6 +116,17 @@ pub enum Entry<'a> {
     },
 }
 
+/// One sector of the log.
+#[derive(Clone, Copy, Debug)]
+pub struct Sector<'a> {
+    /// Its index.
+    pub index: u32,
+    /// Its header, where it has a whole one of this flight.
+    pub header: Option<SectorHeader>,
+    /// All of it.
+    pub bytes: &'a [u8],
+}
+
 /// Walks a log record by record, with one sector at a time in the caller's buffer.
 pub struct Reader<'b, F> {
     flash: F,
@@ -190,25 +201,46 @@ impl<'b, F: Flash> Reader<'b, F> {
                     }
                 }
             }
-            if self.next >= self.found.end {
-                return Ok(None);
-            }
-            let index = self.next;
-            self.flash.read(index * SECTOR, &mut self.buffer[..])?;
-            self.next += 1;
-            let header = self.buffer.first_chunk().and_then(SectorHeader::from_bytes);
-            match header
-                .filter(|header| header.flight == self.found.flight && header.index == index)
-            {
-                Some(header) => {
+            match self.load()? {
+                None => return Ok(None),
+                Some((sector, None)) => return Ok(Some(Entry::NoHeader { sector })),
+                Some((_, Some(header))) => {
                     self.current = Some(Place {
                         header,
                         seed: record::seed(&header),
                         offset: HEADER_BYTES,
                     });
                 }
-                None => return Ok(Some(Entry::NoHeader { sector: index })),
             }
         }
+    }
+
+    /// The next sector as a whole, or `None` at the log's end; what [`Reader::next`] has not yet given of the one before is
+    /// passed over.
+    ///
+    /// # Errors
+    /// The chip failed; the call may be repeated.
+    pub fn next_sector(&mut self) -> Result<Option<Sector<'_>>, F::Error> {
+        self.current = None;
+        let loaded = self.load()?;
+        Ok(loaded.map(|(index, header)| Sector {
+            index,
+            header,
+            bytes: &self.buffer[..],
+        }))
+    }
+
+    /// Reads the next sector into the buffer.
+    fn load(&mut self) -> Result<Option<(u32, Option<SectorHeader>)>, F::Error> {
+        if self.next >= self.found.end {
+            return Ok(None);
+        }
+        let index = self.next;
+        self.flash.read(index * SECTOR, &mut self.buffer[..])?;
+        self.next += 1;
+        let header = self.buffer.first_chunk().and_then(SectorHeader::from_bytes);
+        let own =
+            |header: &SectorHeader| header.flight == self.found.flight && header.index == index;
+        Ok(Some((index, header.filter(own))))
     }
 }

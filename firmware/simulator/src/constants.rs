@@ -2,7 +2,7 @@
 
 /// The chip and its flash. All times in nanoseconds.
 ///
-/// The fits are one set for all phases, both places of the buffer and both libraries: five here and two in
+/// The fits are one set for all phases, both places of the buffer and both libraries: five here and three in
 /// [`flightlog::bench::Load`], against the 24 cells of the article's table and its four speeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Constants {

@@ -23,9 +23,9 @@
 //! - **The FIFO** fills by time, and overruns where a gap is longer than it holds.
 //!
 //! # What the article does not say
-//! Where its buffer stood. The model says PSRAM: at 166 kB/s and flat out its loop rates are the same, as they must be if
-//! 160 kB/s is all that the flash takes from there. With the buffer in internal RAM, no constants give such a table: the
-//! flash takes 306 kB/s, and 166 kB/s leaves the loop half of the time. Comparisons are therefore made with PSRAM.
+//! Where its buffer stood. The model says PSRAM: at 166 kB/s and flat out the article's loop rates are the same, as they
+//! must be if 160 kB/s is all that the flash takes from there. From internal RAM the flash takes 306 kB/s, so 166 kB/s is
+//! half of that, and the model gives rates far apart: 296 and 71 Hz. Comparisons are therefore made with PSRAM.
 //!
 //! # What the model does not explain
 //! The article counts 3 overruns while it erases. A stall of 100 ms overruns any FIFO that overruns at 15 ms, so the model

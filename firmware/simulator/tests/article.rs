@@ -1,6 +1,7 @@
 //! The model against the article's table, and against its own mechanism.
 
 use flightlog::bench::{Kind, Phase, Place, Settings};
+use flightlog::command::Run;
 use flightlog::report::read;
 use simulator::article::{self, Quantity};
 use simulator::{Constants, FLIGHT_BUFFER, Libraries, Simulation, simulate};
@@ -223,10 +224,7 @@ fn the_report_is_whole_labelled_and_the_same_each_time() {
         phase_bytes: 1 << 20,
         ..Settings::default()
     };
-    let phases: Vec<_> = Place::ALL
-        .into_iter()
-        .flat_map(|place| Kind::ALL.map(|kind| Phase { kind, place }))
-        .collect();
+    let phases: Vec<_> = Run::default().phases().collect();
     let report = || {
         let run = simulate(
             &Constants::default(),

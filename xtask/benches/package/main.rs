@@ -3,8 +3,8 @@
 //! `-- --content rust` takes another donor for the archives, `-- --tree DIR` a real tree. All programs run one after
 //! the other on a warm cache; `taskset -c 0,1 cargo bench ...` holds all of them to two cores.
 
-mod content;
-mod shape;
+#[path = "../tree/mod.rs"]
+mod tree;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Parser;
 use fs_err as fs;
+use tree::{content, shape};
 use xshell::{Shell, cmd};
 use xtask::build::BuiltLibs;
 use xtask::libs::manifest::{BuildRecord, PatchSetRecord};
@@ -134,14 +135,14 @@ fn measure(work: &Path, tree: &Path, arguments: &Arguments) -> Result<Vec<Row>> 
 fn fastest(name: &'static str, rounds: usize, run: impl Fn() -> Result<u64>) -> Result<Row> {
     let mut best: Option<Row> = None;
     for _ in 0..rounds.max(1) {
-        let (begun, cpu) = (Instant::now(), cpu_seconds());
+        let (begun, cpu) = (Instant::now(), tree::cpu_seconds());
         let bytes = run().with_context(|| format!("running {name}"))?;
         let seconds = begun.elapsed().as_secs_f64();
         if best.as_ref().is_none_or(|best| seconds < best.seconds) {
             best = Some(Row {
                 name,
                 seconds,
-                cpu_seconds: cpu_seconds().zip(cpu).map(|(now, then)| now - then),
+                cpu_seconds: tree::cpu_seconds().zip(cpu).map(|(now, then)| now - then),
                 bytes,
             });
         }
@@ -150,15 +151,6 @@ fn fastest(name: &'static str, rounds: usize, run: impl Fn() -> Result<u64>) -> 
         }
     }
     best.context("no rounds")
-}
-
-/// CPU time of this process and of the programs that it ran, from Linux's `/proc` (in hundredths of a second).
-fn cpu_seconds() -> Option<f64> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name in parentheses may hold anything; utime, stime, cutime and cstime are fields 14 to 17.
-    let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11).take(4);
-    let ticks: Option<Vec<f64>> = fields.map(|field| field.parse().ok()).collect();
-    Some(ticks?.iter().sum::<f64>() / 100.0)
 }
 
 fn built(tree: &Path) -> Result<BuiltLibs> {

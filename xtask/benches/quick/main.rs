@@ -5,17 +5,16 @@
 //! the two compile steps say what starting 42 compilers costs, not what the real sources cost. No other tool does this job,
 //! so nothing stands beside it but the sample's full build.
 
-#[path = "../package/content.rs"]
+#[path = "../tree/mod.rs"]
 #[allow(dead_code, reason = "the bench of packing uses the rest")]
-mod content;
-#[path = "../package/shape.rs"]
-mod shape;
+mod tree;
 
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use fs_err as fs;
+use tree::{content, shape};
 use xshell::{Shell, cmd};
 
 fn main() -> Result<()> {

@@ -1,22 +1,21 @@
 //! The data folder of the Arduino programs (`.arduino15`), found as they find it.
 
-use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use fs_err as fs;
-use serde::{Deserialize, Serialize};
+use anyhow::{Result, bail};
+use serde::Serialize;
 
+use super::config::{self, Config};
+use super::elsewhere::{self, Place};
+use super::surroundings::{Os, Surroundings};
+use super::windows_path;
 use crate::exit::Refusal;
+use crate::progress::{Event, Report};
 
 /// The variables that name the folder, the first one set wins; the second is the older name
 /// (arduino-cli `docs/configuration.md`).
 const VARIABLES: [&str; 2] = ["ARDUINO_DIRECTORIES_DATA", "ARDUINO_DATA_DIR"];
-/// The variable that names arduino-cli's configuration file.
-const CONFIG_VARIABLE: &str = "ARDUINO_CONFIG_FILE";
-/// Name of that file in the folders where it is looked for.
-const CONFIG_NAME: &str = "arduino-cli.yaml";
 
 /// A data folder, and how it was found. It need not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,6 +37,8 @@ pub enum FoundBy {
         /// Its name.
         name: &'static str,
     },
+    /// `arduino-cli config dump`.
+    ArduinoCli,
     /// `directories.data` in a configuration file of arduino-cli or the IDE.
     Config {
         /// The file.
@@ -45,6 +46,18 @@ pub enum FoundBy {
     },
     /// Nothing: it is the system's default.
     Default,
+    /// Nothing: it is where a program keeps its data that does not use the default.
+    Place {
+        /// Which.
+        place: Place,
+    },
+}
+
+impl FoundBy {
+    /// The user named it, rather than the tool looking for it.
+    pub fn is_named(&self) -> bool {
+        !matches!(self, Self::Default | Self::Place { .. })
+    }
 }
 
 impl fmt::Display for FoundBy {
@@ -52,185 +65,251 @@ impl fmt::Display for FoundBy {
         match self {
             Self::Flag => f.write_str("by --data-dir"),
             Self::Variable { name } => write!(f, "by {name}"),
+            Self::ArduinoCli => f.write_str("by directories.data in arduino-cli config dump"),
             Self::Config { file } => write!(f, "by directories.data in {}", file.display()),
             Self::Default => f.write_str("the default"),
+            Self::Place { place } => place.fmt(f),
         }
     }
-}
-
-/// Systems whose defaults differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Os {
-    /// Linux, and every other Unix but macOS.
-    Linux,
-    /// macOS.
-    MacOs,
-    /// Windows.
-    Windows,
-}
-
-impl Os {
-    /// The system that this program was built for.
-    pub const HERE: Self = if cfg!(windows) {
-        Self::Windows
-    } else if cfg!(target_os = "macos") {
-        Self::MacOs
-    } else {
-        Self::Linux
-    };
-}
-
-/// What the search depends on.
-pub struct Surroundings<'a> {
-    /// The system.
-    pub os: Os,
-    /// The user's home folder, where it is known.
-    pub home: Option<&'a Path>,
-    /// The value of an environment variable.
-    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
-    /// The content of a file, `None` where it does not exist.
-    pub read: &'a dyn Fn(&Path) -> Result<Option<String>>,
 }
 
 /// The data folder on this machine; `explicit` is `--data-dir`. `None` where no home folder is known.
 ///
 /// # Errors
 /// [`Refusal::Usage`] where `explicit` is no folder; else as [`locate`].
-pub fn data_dir(explicit: Option<&Path>) -> Result<Option<DataDir>> {
-    if let Some(path) = explicit.filter(|path| !path.is_dir()) {
-        bail!(Refusal::Usage(format!(
-            "--data-dir {}: no such folder",
-            path.display()
-        )));
-    }
-    let base = directories::BaseDirs::new();
-    let surroundings = Surroundings {
-        os: Os::HERE,
-        home: base.as_ref().map(directories::BaseDirs::home_dir),
-        variable: &|name| std::env::var_os(name),
-        read: &|path| match fs::read_to_string(path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
-        },
-    };
-    locate(explicit, &surroundings)
+pub fn data_dir(explicit: Option<&Path>, report: Report<'_>) -> Result<Option<DataDir>> {
+    locate(explicit, &Surroundings::here(), report)
 }
 
-/// The search itself: flag, variables, arduino-cli's configuration, the IDE's, the system's default.
+/// The search itself: flag, variables, the arduino-cli that is installed, its configuration, the IDE's, the system's default.
 ///
 /// The IDE passes a configuration of its own to the arduino-cli that it brings; where the two name different folders,
-/// arduino-cli's counts.
+/// arduino-cli's counts. An arduino-cli that does not answer is told to `report`, and its files are read instead.
 ///
 /// # Errors
-/// A configuration file that does not parse, or one named by `ARDUINO_CONFIG_FILE` that is not there.
-pub fn locate(explicit: Option<&Path>, surroundings: &Surroundings<'_>) -> Result<Option<DataDir>> {
-    let found = |path: PathBuf, found_by| Ok(Some(DataDir { path, found_by }));
+/// [`Refusal::Usage`] where `explicit` is no folder or the path of another system; a configuration file that does not
+/// parse, or one named by `ARDUINO_CONFIG_FILE` that is not there.
+pub fn locate(
+    explicit: Option<&Path>,
+    surroundings: &Surroundings<'_>,
+    report: Report<'_>,
+) -> Result<Option<DataDir>> {
+    look(explicit, surroundings, report).map(|(found, _)| found)
+}
+
+/// The data folder, and the configurations of the programs, those that count first.
+fn look(
+    explicit: Option<&Path>,
+    surroundings: &Surroundings<'_>,
+    report: Report<'_>,
+) -> Result<(Option<DataDir>, Vec<Config>)> {
+    if let Some(dir) = decided(explicit, surroundings)? {
+        // The files say nothing about this folder any more, only about caches.
+        let configs = config::read_all(surroundings, Some(&dir.path)).unwrap_or_else(|error| {
+            report(Event::Warning(&format!("{error:#}")));
+            Vec::new()
+        });
+        let configs = configs.into_iter().map(|(_, config)| config).collect();
+        return Ok((Some(dir), configs));
+    }
+    let default = default_dir(surroundings);
+    let mut configs = vec![(FoundBy::ArduinoCli, asked(surroundings, report))];
+    for (file, config) in config::read_all(surroundings, default.as_deref())? {
+        configs.push((FoundBy::Config { file }, config));
+    }
+    let by_config = configs
+        .iter()
+        .find_map(|(found_by, config)| Some((config.data()?, found_by.clone())));
+    let found = match (by_config, default) {
+        (Some((path, found_by)), _) => Some(named(path, found_by, surroundings)?),
+        (None, default) => default.map(|path| DataDir {
+            path,
+            found_by: FoundBy::Default,
+        }),
+    };
+    Ok((
+        found,
+        configs.into_iter().map(|(_, config)| config).collect(),
+    ))
+}
+
+/// The data folder by flag or variable.
+fn decided(explicit: Option<&Path>, surroundings: &Surroundings<'_>) -> Result<Option<DataDir>> {
     if let Some(path) = explicit {
-        return found(path.to_owned(), FoundBy::Flag);
-    }
-    for name in VARIABLES {
-        if let Some(path) = surroundings.set(name) {
-            return found(path.into(), FoundBy::Variable { name });
+        let data_dir = named(path.to_owned(), FoundBy::Flag, surroundings)?;
+        if !surroundings.machine.is_dir(&data_dir.path) {
+            bail!(Refusal::Usage(format!(
+                "--data-dir {}: no such folder",
+                data_dir.path.display()
+            )));
         }
+        return Ok(Some(data_dir));
     }
-    let default = surroundings.default_dir();
-    for file in surroundings.config_files(default.as_deref())? {
-        if let Some(path) = surroundings.configured(&file)? {
-            return found(path, FoundBy::Config { file });
-        }
-    }
-    match default {
-        Some(path) => found(path, FoundBy::Default),
-        None => Ok(None),
+    let by_variable = VARIABLES
+        .iter()
+        .find_map(|name| Some((surroundings.set(name)?, name)));
+    by_variable
+        .map(|(path, name)| named(path.into(), FoundBy::Variable { name }, surroundings))
+        .transpose()
+}
+
+/// A folder that the user named, as this system calls it.
+fn named(path: PathBuf, found_by: FoundBy, surroundings: &Surroundings<'_>) -> Result<DataDir> {
+    match windows_path::understood(&path, surroundings) {
+        Ok(path) => Ok(DataDir { path, found_by }),
+        Err(why) => bail!(Refusal::Usage(format!(
+            "the data folder, named {found_by}: {why}"
+        ))),
     }
 }
 
-impl Surroundings<'_> {
-    /// A variable that is set and not empty.
-    fn set(&self, name: &str) -> Option<OsString> {
-        (self.variable)(name).filter(|value| !value.is_empty())
-    }
-
-    /// Where the programs keep their data if nothing says otherwise (arduino-cli `internal/cli/configuration`).
-    fn default_dir(&self) -> Option<PathBuf> {
-        let below_home = |parts: &[&str]| self.home.map(|home| self.child(home, parts));
-        match self.os {
-            Os::Linux => below_home(&[".arduino15"]),
-            Os::MacOs => below_home(&["Library", "Arduino15"]),
-            Os::Windows => match self.set("LOCALAPPDATA") {
-                Some(local) => Some(self.child(Path::new(&local), &["Arduino15"])),
-                None => below_home(&["AppData", "Local", "Arduino15"]),
-            },
+/// What the installed arduino-cli says; empty where it is not there or says nothing that can be read.
+fn asked(surroundings: &Surroundings<'_>, report: Report<'_>) -> Config {
+    let answer = surroundings.machine.cli_config();
+    match answer.and_then(|dump| dump.as_deref().map(Config::from_dump).transpose()) {
+        Ok(config) => config.unwrap_or_default(),
+        Err(error) => {
+            report(Event::Warning(&format!(
+                "{error:#}; its configuration files are read instead"
+            )));
+            Config::default()
         }
     }
+}
 
-    /// The configuration files to ask, in order. The IDE's is below its own folder in the home folder.
-    fn config_files(&self, default: Option<&Path>) -> Result<Vec<PathBuf>> {
-        let mut files = Vec::new();
-        if let Some(named) = self.set(CONFIG_VARIABLE) {
-            let named = PathBuf::from(named);
-            if (self.read)(&named)?.is_none() {
-                bail!(
-                    "{CONFIG_VARIABLE} names {}, which does not exist",
-                    named.display()
-                );
+/// Where the programs keep their data if nothing says otherwise (arduino-cli `internal/cli/configuration`).
+pub(super) fn default_dir(surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+    match surroundings.os {
+        Os::Linux => surroundings.below_home(&[".arduino15"]),
+        Os::MacOs => surroundings.below_home(&["Library", "Arduino15"]),
+        Os::Windows => {
+            let local = surroundings.local_app_data()?;
+            Some(surroundings.child(&local, &["Arduino15"]))
+        }
+    }
+}
+
+/// All data folders that come into question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// The one that the programs use by name or by default; it need not exist. `None` where no home folder is known.
+    pub main: Option<DataDir>,
+    /// Others that hold an ESP32 core, of programs that keep their data elsewhere.
+    pub others: Vec<DataDir>,
+    /// The configurations of the programs, those that count first; arduino-cli was asked for its own unless flag or variable
+    /// name the folder.
+    pub configs: Vec<Config>,
+}
+
+impl Search {
+    /// Looks in all places of this machine; `explicit` is `--data-dir`.
+    ///
+    /// # Errors
+    /// As [`locate`].
+    pub fn run(
+        explicit: Option<&Path>,
+        surroundings: &Surroundings<'_>,
+        report: Report<'_>,
+    ) -> Result<Self> {
+        let (main, configs) = look(explicit, surroundings, report)?;
+        let mut seen: Vec<PathBuf> = main
+            .iter()
+            .map(|dir| surroundings.machine.real(&dir.path))
+            .collect();
+        // Where the user named one, the default of the system is one of the others.
+        let default = default_dir(surroundings).map(|path| DataDir {
+            path,
+            found_by: FoundBy::Default,
+        });
+        let mut others = Vec::new();
+        for dir in default
+            .into_iter()
+            .chain(elsewhere::data_dirs(surroundings))
+        {
+            let real = surroundings.machine.real(&dir.path);
+            if !seen.contains(&real) && holds(&dir.path, |_| true, surroundings) {
+                seen.push(real);
+                others.push(dir);
             }
-            files.push(named);
-        } else if let Some(default) = default {
-            files.push(self.child(default, &[CONFIG_NAME]));
         }
-        if let Some(home) = self.home {
-            files.push(self.child(home, &[".arduinoIDE", CONFIG_NAME]));
-        }
-        Ok(files)
+        Ok(Self {
+            main,
+            others,
+            configs,
+        })
     }
 
-    /// `directories.data` in a configuration file.
-    fn configured(&self, file: &Path) -> Result<Option<PathBuf>> {
-        let Some(text) = (self.read)(file)? else {
-            return Ok(None);
+    /// The one folder to work in: the one that the user named; else the one among all that holds what is `wanted`, which is
+    /// asked of the names of the core versions in it.
+    ///
+    /// # Errors
+    /// [`Refusal::Usage`] where several hold it and nothing decides, or only one that belongs to another system does; the
+    /// folders are listed.
+    pub fn one(
+        &self,
+        wanted: impl Fn(&str) -> bool,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<DataDir> {
+        if let Some(main) = self.main.as_ref().filter(|main| main.found_by.is_named()) {
+            return Ok(main.clone());
+        }
+        // A folder of the Windows programs is offered, never taken.
+        let (foreign, own): (Vec<&DataDir>, Vec<&DataDir>) = self
+            .main
+            .iter()
+            .chain(&self.others)
+            .filter(|dir| holds(&dir.path, &wanted, surroundings))
+            .partition(|dir| dir.is_foreign());
+        match (own.as_slice(), foreign.as_slice(), self.main.as_ref()) {
+            ([one], _, _) => Ok((*one).clone()),
+            ([], [], Some(main)) => Ok(main.clone()),
+            ([], [], None) => bail!(Refusal::Usage(
+                "no home folder is known, so there is no default data folder; give --data-dir DIR"
+                    .into()
+            )),
+            ([], foreign, _) => bail!(Refusal::Usage(format!(
+                "the core is installed in a folder of the programs on Windows alone; to change that one, say so:\n{}",
+                flags(foreign)
+            ))),
+            (own, foreign, _) => bail!(Refusal::Usage(format!(
+                "several data folders hold this core, and nothing says which one you use; choose one of:\n{}",
+                flags(&[own, foreign].concat())
+            ))),
+        }
+    }
+}
+
+impl DataDir {
+    /// It belongs to the programs of the Windows around this Linux.
+    pub fn is_foreign(&self) -> bool {
+        let place = FoundBy::Place {
+            place: Place::Windows,
         };
-        // The error in one line: the quoted piece of the file would spread over many.
-        let plain = serde_saphyr::options! { with_snippet: false };
-        let config: Option<ArduinoConfig> = serde_saphyr::from_str_with_options(&text, plain)
-            .with_context(|| {
-                format!(
-                    "reading {} (give --data-dir DIR to do without it)",
-                    file.display()
-                )
-            })?;
-        let data = config.and_then(|config| config.directories?.data);
-        Ok(data.filter(|data| !data.is_empty()).map(PathBuf::from))
-    }
-
-    /// A path below `base`, joined as this system joins, which need not be the one that the program runs on.
-    fn child(&self, base: &Path, parts: &[&str]) -> PathBuf {
-        let separator = if self.os == Os::Windows { "\\" } else { "/" };
-        let mut path = base.as_os_str().to_owned();
-        for part in parts {
-            if !ends_with(&path, separator) {
-                path.push(separator);
-            }
-            path.push(part);
-        }
-        path.into()
+        self.found_by == place
     }
 }
 
-fn ends_with(path: &OsStr, separator: &str) -> bool {
-    path.as_encoded_bytes().ends_with(separator.as_bytes())
+/// A line `--data-dir DIR  (why)` for each.
+fn flags(dirs: &[&DataDir]) -> String {
+    let line = |dir: &&DataDir| {
+        let path = dir.path.to_string_lossy();
+        let quoted = match shell_words::quote(&path) {
+            _ if cfg!(windows) => format!("\"{path}\""),
+            quoted => quoted.into_owned(),
+        };
+        format!("  --data-dir {quoted}  ({})", dir.found_by)
+    };
+    dirs.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The part of `arduino-cli.yaml` that matters here.
-#[derive(Debug, Deserialize)]
-struct ArduinoConfig {
-    directories: Option<Directories>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Directories {
-    data: Option<String>,
+/// Whether the data folder holds a version of the ESP32 core for which `wanted` is true.
+fn holds(data: &Path, wanted: impl Fn(&str) -> bool, surroundings: &Surroundings<'_>) -> bool {
+    let cores = surroundings.child(data, &["packages", "esp32", "hardware", "esp32"]);
+    surroundings
+        .machine
+        .folders(&cores)
+        .iter()
+        .any(|name| wanted(name))
 }
 
 #[cfg(test)]

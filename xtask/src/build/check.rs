@@ -190,20 +190,8 @@ impl Findings {
     /// Each variant's sdkconfig.h against the set.
     fn configuration(&mut self, tree: &Tree, layout: &Layout, set: &PatchSet) -> Result<()> {
         let variants = layout.memory_variants();
-        for expect in &set.expects {
-            if !variants
-                .keys()
-                .any(|variant| expect.variant.matches(variant))
-            {
-                self.errors.push(format!(
-                    "{}/patch.toml: [[expect]]: `{}` matches no memory variant of {}; they are {}",
-                    set.place,
-                    expect.variant,
-                    layout.chip,
-                    variants.keys().copied().collect::<Vec<_>>().join(", ")
-                ));
-            }
-        }
+        let idle = set.idle_expects(layout);
+        self.errors.extend(idle.iter().map(ToString::to_string));
         let expected: BTreeMap<&str, BTreeMap<&str, &Value>> = variants
             .iter()
             .map(|(variant, build)| (*variant, set.expected(variant, build)))

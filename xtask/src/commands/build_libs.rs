@@ -12,7 +12,7 @@ use crate::engine;
 use crate::exit::Refusal;
 use crate::libs::manifest::BuildRecord;
 use crate::names::CoreVersion;
-use crate::package::Effort;
+use crate::package::{Effort, Package};
 use crate::patchset;
 use crate::pipeline::{self, Options, Outcome, Stage, Way};
 use crate::progress::{Event, Report};
@@ -24,8 +24,8 @@ use crate::workdir::WorkDir;
 /// Build patched libraries for a core version and package them as a zip.
 ///
 /// Reads the commits that the official libraries were built from, checks exactly these out, adds the patch set's lines to
-/// the lib-builder's defconfig files, runs upstream's own build in a container, checks what came out, and packs it.
-/// The first time that takes hours; with --quick it is seconds, for a patch set that has a recipe for it.
+/// the lib-builder's defconfig files, audits what they will do, runs upstream's own build in a container, checks what came
+/// out, and packs it. The first time that takes hours; with --quick it is seconds, for a patch set that has a recipe for it.
 /// The package, its SHA-256 and its manifest are left in the output folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -87,6 +87,9 @@ pub struct BuildLibs {
     /// Go on where a stock object does not come out as the official one; the package's name then says `unproven`
     #[arg(long, requires = "quick")]
     accept_unproven: bool,
+    /// Build although this hazard of level error stands; `audit` tells the hazards of a patch set (repeatable)
+    #[arg(long = "accept-hazard", value_name = "NAME", value_parser = super::audit::hazard_names())]
+    accepted: Vec<String>,
     /// Stop after a stage: `patch` needs the lib-builder alone, `checkout` fetches everything
     #[arg(long, value_enum, value_name = "STAGE")]
     stop_after: Option<Stage>,
@@ -137,7 +140,7 @@ impl BuildLibs {
             .cloned()
             .collect();
         let core = self.core()?;
-        let data_dir = self.release.data_dir()?.map(|found| found.path);
+        let data_dir = self.release.data_dir(report)?.map(|found| found.path);
         let work = super::work_dir(self.work_dir.as_deref(), config)?;
         Ok(Options {
             way: self.way(config, &core, data_dir.as_deref(), &work, report)?,
@@ -148,16 +151,15 @@ impl BuildLibs {
             mirrors: Mirrors::new(mirrors),
             offline: self.release.offline,
             work,
-            out: self
-                .out
-                .clone()
-                .unwrap_or_else(|| super::workspace().join("target").join("dist")),
+            out: self.out.clone().unwrap_or_else(super::output_folder),
             stop_after: self.stop_after,
             effort: if self.best {
                 Effort::Best
             } else {
                 Effort::Fast
             },
+            accepted: self.accepted.clone(),
+            without_kconfig: None,
         })
     }
 
@@ -296,6 +298,7 @@ fn print(options: &Options, outcome: &Outcome) -> Result<()> {
                 members.len()
             ))?;
         }
+        ui::println(&format!("\nNext: {}", install_command(package)))?;
     } else if let Some(tree) = &outcome.tree {
         ui::println(&format!(
             "\nbuilt and checked, not packed: {}",
@@ -305,4 +308,17 @@ fn print(options: &Options, outcome: &Outcome) -> Result<()> {
         ui::println(&format!("\nsources: {}", root.display()))?;
     }
     Ok(())
+}
+
+/// The command that installs what was built; a package where it is looked for need not be named.
+fn install_command(package: &Package) -> String {
+    if package.zip.parent() == dunce::canonicalize(super::output_folder()).ok().as_deref() {
+        let core = &package.manifest.core;
+        return match core.to_string() == DEFAULT_CORE {
+            true => "cargo xtask install".to_owned(),
+            false => format!("cargo xtask install --core {core}"),
+        };
+    }
+    let zip = package.zip.display().to_string();
+    format!("cargo xtask install --zip {}", shell_words::quote(&zip))
 }

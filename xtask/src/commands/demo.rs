@@ -7,17 +7,19 @@ use anyhow::Result;
 
 use super::{DEFAULT_CHIP, DEFAULT_CORE};
 use crate::demo::quick::Quick;
+use crate::demo::swapped::Swapped;
 use crate::demo::{self, Options, Played, SERVER, difference::Difference, difference::What};
 use crate::engine;
 use crate::libs::manifest::BuildRecord;
 use crate::progress::Event;
+use crate::swap::{Content, CoreState, Move};
 use crate::ui;
 
 /// Build and package patched libraries of a small upstream that comes with the tool; no network is used
 ///
 /// Makes real git repositories and a released core of it, then runs the stages of build-libs on them: pins, checkout,
 /// patch, build, checks, package; and shows what changed between the stock and the patched libraries. Then it builds the
-/// same the quick way and compares. It compiles with this machine's C compiler, or in a container with --engine (then
+/// same the quick way and compares, installs the package into a data folder of its own, and puts the stock libraries back. It compiles with this machine's C compiler, or in a container with --engine (then
 /// without the quick way). A second run uses what the first one made.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -113,6 +115,7 @@ fn shown(played: &Played, engine: &str) -> String {
     if let Some(quick) = &played.quick {
         parts.push(quick_way(quick));
     }
+    parts.push(swapped(&played.swapped));
     parts.push(next(played, engine));
     parts.join("\n\n")
 }
@@ -182,14 +185,43 @@ fn quick_way(quick: &Quick) -> String {
     )
 }
 
+/// What install and revert did.
+fn swapped(swapped: &Swapped) -> String {
+    let stands = |cores: &[CoreState]| -> String {
+        let line = |core: &CoreState| {
+            let kept = match &core.stock {
+                Content::Missing => String::new(),
+                stock => format!("; {}.stock: {}", core.core, stock.summary()),
+            };
+            format!("\n  then  {}: {}{kept}", core.core, core.active.summary())
+        };
+        cores.iter().map(line).collect()
+    };
+    let moves = |moves: &[Move]| -> String {
+        let line = |step: &Move| format!("\n  renamed  {} -> {}", step.from, step.to);
+        moves.iter().map(line).collect()
+    };
+    format!(
+        "Installed in {}, every file verified:{}{}\nReverted:{}{}",
+        swapped.installed.place.tools.display(),
+        moves(&swapped.installed.moves),
+        stands(&swapped.after_install),
+        moves(&swapped.reverted.moves),
+        stands(&swapped.after_revert)
+    )
+}
+
 /// The same by hand.
 fn next(played: &Played, engine: &str) -> String {
     let data_dir = quoted(&played.data_dir);
     let mirror = shell_words::quote(&format!("{SERVER}={}/", played.git.display())).into_owned();
     format!(
         "The same by hand, as with the real upstream:\n  cargo xtask pins --data-dir {data_dir}\n  \
+         cargo xtask audit --data-dir {data_dir} --mirror {mirror}\n  \
          cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} {engine}\n  \
-         cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} --quick"
+         cargo xtask build-libs --data-dir {data_dir} --mirror {mirror} --quick\n  \
+         cargo xtask install --data-dir {data_dir}\n  \
+         cargo xtask install --data-dir {data_dir} --revert"
     )
 }
 

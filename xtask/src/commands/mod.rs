@@ -1,9 +1,11 @@
 //! One file a subcommand: read the arguments, decide, call stages, print.
 
+pub mod audit;
 pub mod build_libs;
 pub mod compare;
 pub mod demo;
 mod dry_run;
+pub mod install;
 pub mod patches;
 pub mod pins;
 pub mod plan;
@@ -46,6 +48,11 @@ pub fn work_dir(flag: Option<&Path>, config: &Config) -> Result<WorkDir> {
         None => workspace().join("target").join("xip"),
     };
     WorkDir::open(&root).context("the work folder (--work-dir DIR moves it)")
+}
+
+/// Where packages are put and looked for unless said otherwise: `target/dist` in the workspace.
+pub fn output_folder() -> PathBuf {
+    workspace().join("target").join("dist")
 }
 
 /// The workspace that this program was built in, or the current folder where it has been moved away from that.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use crate::audit::{self, Finding};
 use crate::names::Chip;
 use crate::patchset::{self, AppliedLine, Hazard, PatchSet};
 use crate::ui;
@@ -59,6 +60,8 @@ struct Expected {
 struct Tried {
     lines: Vec<AppliedLine>,
     warnings: Vec<String>,
+    /// By the lines alone; `audit` asks Kconfig.
+    hazards: Vec<Finding>,
     /// How many symbols the sources know for the chip; `None` where no ESP-IDF is checked out.
     known_symbols: Option<usize>,
 }
@@ -100,6 +103,7 @@ impl Tried {
         Ok(Self {
             lines: set.plan(lib_builder, chip)?.lines,
             warnings: set.warnings(lib_builder, chip)?,
+            hazards: audit::hazards_of_lines(set, lib_builder, chip)?,
             known_symbols,
         })
     }
@@ -120,6 +124,9 @@ impl Tried {
         }
         for warning in &self.warnings {
             entry(&mut text, "warning", warning);
+        }
+        for hazard in &self.hazards {
+            entry(&mut text, &hazard.level.to_string(), &hazard.to_string());
         }
         let symbols = match self.known_symbols {
             Some(count) => format!("all known to the sources ({count} symbols)"),

@@ -59,8 +59,8 @@ impl PinsCommand {
     /// As [`release::resolve`].
     pub fn run(self) -> Result<()> {
         let work = super::work_dir(self.work_dir.as_deref(), &super::config()?)?;
-        let data_dir = self.release.data_dir()?;
         let bar = ui::Bar::new(self.json);
+        let data_dir = self.release.data_dir(&|event| bar.event(event))?;
         let folder = data_dir.as_ref().map(|dir| dir.path.as_path());
         let pins = self
             .release

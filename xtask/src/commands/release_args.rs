@@ -30,8 +30,8 @@ pub struct ReleaseArgs {
 
     /// Data folder of the Arduino programs [default: as arduino-cli and the IDE find it]
     ///
-    /// Looked for in this order: this flag; the variables ARDUINO_DIRECTORIES_DATA and ARDUINO_DATA_DIR;
-    /// `directories.data` in arduino-cli's configuration, then in the IDE's; the system's default.
+    /// Looked for in this order: this flag; the variables ARDUINO_DIRECTORIES_DATA and ARDUINO_DATA_DIR; the answer of
+    /// `arduino-cli config dump`; `directories.data` in arduino-cli's configuration, then in the IDE's; the system's default.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 
@@ -49,8 +49,8 @@ impl ReleaseArgs {
     ///
     /// # Errors
     /// As [`arduino::data_dir()`].
-    pub fn data_dir(&self) -> Result<Option<DataDir>> {
-        arduino::data_dir(self.data_dir.as_deref())
+    pub fn data_dir(&self, report: Report<'_>) -> Result<Option<DataDir>> {
+        arduino::data_dir(self.data_dir.as_deref(), report)
     }
 
     /// The core version.

@@ -1,7 +1,8 @@
 //! `cargo xtask sim`.
 
 use anyhow::{Context, Result};
-use flightlog::bench::{Kind, Phase, PhaseResult, Place, Settings};
+use flightlog::bench::{Phase, PhaseResult, Place, Settings};
+use flightlog::command::Run;
 use flightlog::report::read;
 use simulator::article::{self, Cell, Quantity};
 use simulator::{Constants, FLIGHT_BUFFER, Libraries, Simulation};
@@ -84,10 +85,7 @@ impl Sim {
 const COMMAND: &str = "run";
 
 fn simulate(libraries: Libraries, settings: &Settings) -> Result<Simulation> {
-    let phases: Vec<Phase> = Place::ALL
-        .into_iter()
-        .flat_map(|place| Kind::ALL.map(|kind| Phase { kind, place }))
-        .collect();
+    let phases: Vec<Phase> = Run::default().phases().collect();
     let constants = Constants::default();
     simulator::simulate(&constants, libraries, settings, &phases, FLIGHT_BUFFER)
         .context("simulating the stall bench")

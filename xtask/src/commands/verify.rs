@@ -135,7 +135,7 @@ impl Verify {
         // Who names a finished program asks about that.
         let asked = self.tree.is_some() || self.elf.is_none();
         let subject = if asked {
-            match self.subject(&expected)? {
+            match self.subject(&expected, report)? {
                 Ok(subject) => Some(subject),
                 Err(why) if self.compile => {
                     verdict.checks.extend(files::not_run(&why, true));
@@ -174,10 +174,10 @@ impl Verify {
     }
 
     /// The libraries to look at, or why there are none.
-    fn subject(&self, expected: &Expected) -> Result<Result<Subject, String>> {
+    fn subject(&self, expected: &Expected, report: Report<'_>) -> Result<Result<Subject, String>> {
         let data = match &self.tree {
             Some(_) => None,
-            None => arduino::data_dir(self.data_dir.as_deref())?.map(|found| found.path),
+            None => arduino::data_dir(self.data_dir.as_deref(), report)?.map(|found| found.path),
         };
         let root = match (&self.tree, &data) {
             (Some(tree), _) => tree.clone(),

@@ -7,6 +7,7 @@ pub mod difference;
 mod folder;
 pub mod quick;
 pub mod repositories;
+pub mod swapped;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,9 +30,13 @@ use crate::workdir::WorkDir;
 use difference::Difference;
 use folder::{Folder, Made};
 use quick::Quick;
+use swapped::Swapped;
 
 /// What the address of every repository of upstream begins with; the demonstration's own folder stands in for it.
 pub const SERVER: &str = "https://github.com/";
+
+/// Why its audits do not ask Kconfig.
+const WITHOUT_KCONFIG: Option<&str> = Some("the demonstration does without Python");
 
 /// How the demonstration is to be played.
 #[derive(Debug)]
@@ -65,10 +70,12 @@ pub struct Played {
     pub difference: Difference,
     /// The same built quickly, on the host; its compiler is this machine's, so an image's libraries cannot be its ground.
     pub quick: Option<Quick>,
+    /// The package installed, and the stock libraries put back.
+    pub swapped: Swapped,
 }
 
 /// Plays it: repositories and a release, unless an earlier run left them; then pins, checkout, patch, build, checks and
-/// package, as `build-libs` does them.
+/// package, as `build-libs` does them; then `install`, and `install --revert`.
 ///
 /// # Errors
 /// [`crate::exit::Refusal::Usage`] for a folder that holds something else. Missing programs. Whatever the stages refuse.
@@ -86,6 +93,7 @@ pub fn play(options: &Options, report: Report<'_>) -> Result<Played> {
         report(Event::Note(
             "repositories and stock libraries: as an earlier run left them",
         ));
+        swapped::begin(options, &folder)?;
     } else {
         folder.begin()?;
         publish(options, &folder, report)?;
@@ -102,11 +110,17 @@ pub fn play(options: &Options, report: Report<'_>) -> Result<Played> {
         })?),
         _ => None,
     };
+    let package = outcome
+        .package
+        .as_ref()
+        .context("the build gave no package")?;
+    let swapped = swapped::play(options, &folder, &package.zip, report)?;
     Ok(Played {
         git: folder.git(),
         data_dir: folder.arduino(),
         difference,
         quick,
+        swapped,
         stock,
         reused,
         outcome,
@@ -230,6 +244,8 @@ fn build(options: &Options, folder: &Folder, report: Report<'_>) -> Result<Outco
         },
         stop_after: None,
         effort: Effort::Fast,
+        accepted: Vec::new(),
+        without_kconfig: WITHOUT_KCONFIG,
     };
     pipeline::run(pins, &options, report)
 }

@@ -68,6 +68,8 @@ pub(super) fn build(
         out: folder.quick(),
         stop_after: None,
         effort: Effort::Fast,
+        accepted: Vec::new(),
+        without_kconfig: super::WITHOUT_KCONFIG,
     };
     let outcome = pipeline::run(pins, &options, report)?;
     let seconds = begun.elapsed().as_secs_f64();

@@ -17,7 +17,7 @@ pub use detect::{Facts, Kind};
 pub use host::Host;
 pub use image::{DEFAULT_BASE, Image, ImageRecord};
 pub use interrupt::listen;
-pub use run::Ended;
+pub use run::{Ended, limited};
 
 use std::ffi::OsString;
 use std::path::Path;

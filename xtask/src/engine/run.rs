@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader, PipeReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
 
 use super::interrupt::Watch;
@@ -40,12 +40,41 @@ pub(super) fn stream(command: Command, sink: &mut dyn FnMut(&str) -> Result<()>)
     run(command, Stdio::null(), &Target::Group, sink)
 }
 
+/// Runs `command` for at most `limit`. Both its outputs go line by line to `sink`; Ctrl-C ends it and its children.
+///
+/// # Errors
+/// It was still running then; it and its children have been ended.
+pub fn limited(
+    command: Command,
+    limit: Duration,
+    sink: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<Ended> {
+    let what = command.get_program().to_string_lossy().into_owned();
+    let end = Instant::now().checked_add(limit);
+    let ended = run_until(command, Stdio::null(), &Target::Group, end, sink)?;
+    if end.is_some_and(|end| Instant::now() >= end) && !ended.success() {
+        bail!("{what} was ended after {} s", limit.as_secs());
+    }
+    Ok(ended)
+}
+
 /// Runs `command` with `input`. Both its outputs go line by line to `sink`, in the order of writing; bytes that are not
 /// UTF-8 are replaced. An error of `sink` ends the program too.
 pub(super) fn run(
+    command: Command,
+    input: Stdio,
+    target: &Target,
+    sink: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<Ended> {
+    run_until(command, input, target, None, sink)
+}
+
+/// [`run`] that ends the program at `end`.
+fn run_until(
     mut command: Command,
     input: Stdio,
     target: &Target,
+    end: Option<Instant>,
     sink: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<Ended> {
     let what = command.get_program().to_string_lossy().into_owned();
@@ -62,7 +91,7 @@ pub(super) fn run(
     let (done, broken) = (AtomicBool::new(false), AtomicBool::new(false));
     let id = child.id();
     let outcome = std::thread::scope(|scope| {
-        scope.spawn(|| end_when_asked(&watch, target, id, &done, &broken));
+        scope.spawn(|| end_when_asked(&watch, target, id, end, &done, &broken));
         let outcome = lines(reader, sink);
         if outcome.is_err() {
             broken.store(true, Ordering::SeqCst);
@@ -95,22 +124,36 @@ fn lines(reader: PipeReader, sink: &mut dyn FnMut(&str) -> Result<()>) -> Result
     }
 }
 
-/// Waits for interrupts until the program is done: the first asks it to end, the next one forces it.
+/// Waits for interrupts until the program is done: the first asks it to end, the next one forces it. At `late` it is asked,
+/// and a second later forced.
 ///
 /// Asked again each second: a container that is only being made cannot be stopped yet.
-fn end_when_asked(watch: &Watch, target: &Target, id: u32, done: &AtomicBool, broken: &AtomicBool) {
+fn end_when_asked(
+    watch: &Watch,
+    target: &Target,
+    id: u32,
+    late: Option<Instant>,
+    done: &AtomicBool,
+    broken: &AtomicBool,
+) {
     let is_done = || done.load(Ordering::SeqCst);
     let is_broken = || broken.load(Ordering::SeqCst);
+    let left = || {
+        late.map_or(Duration::MAX, |at| {
+            at.saturating_duration_since(Instant::now())
+        })
+    };
     let mut asked = 0;
     let mut helpers = Vec::new();
     while !is_done() {
         let limit = if asked == 0 {
-            Duration::MAX
+            left()
         } else {
             Duration::from_secs(1)
         };
         let count = watch.wait(asked, limit, || is_done() || (asked == 0 && is_broken()));
-        asked = count.max(usize::from(is_broken()));
+        let overdue = if left().is_zero() { asked + 1 } else { 0 };
+        asked = count.max(usize::from(is_broken())).max(overdue);
         if asked > 0 && !is_done() {
             end(target, id, asked > 1, &mut helpers);
         }

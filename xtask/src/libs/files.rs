@@ -1,4 +1,4 @@
-//! The list of a tree's files with their hashes.
+//! The list of a tree's files.
 
 use std::path::{Path, PathBuf};
 
@@ -7,46 +7,91 @@ use walkdir::WalkDir;
 
 use crate::exit::Refusal;
 
-/// Every file below `root`: its path relative to `root` with `/`, and where it stands; sorted by the former's bytes.
-pub(crate) fn paths(root: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let mut paths = Vec::new();
+/// One file of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeFile {
+    /// Path relative to the tree, with `/`.
+    pub name: String,
+    /// Where it is.
+    pub disk: PathBuf,
+    /// Its size in bytes when it was listed.
+    pub size: u64,
+}
+
+/// All that stands in a folder, folders excepted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Walked {
+    /// Plain files, sorted by name in byte order (as `LC_ALL=C sort` does).
+    pub files: Vec<TreeFile>,
+    /// What no libraries tree holds, each with why: links, special files, names that are not Unicode; sorted.
+    pub odd: Vec<String>,
+}
+
+/// Lists what stands below `root`; a link is not followed, but `root` itself may be one.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn walk(root: &Path) -> Result<Walked> {
+    let mut walked = Walked::default();
     for entry in WalkDir::new(root).follow_root_links(true) {
         let entry = entry.with_context(|| format!("listing {}", root.display()))?;
         if entry.file_type().is_dir() {
             continue;
         }
-        if !entry.file_type().is_file() {
-            let kind = if entry.path_is_symlink() {
-                "a symbolic link"
-            } else {
-                "not a regular file"
-            };
-            bail!(Refusal::Check(format!(
-                "{} is {kind}; a libraries tree holds plain files only",
-                entry.path().display()
-            )));
+        match tree_file(root, entry)? {
+            Ok(file) => walked.files.push(file),
+            Err(why) => walked.odd.push(why),
         }
-        paths.push((relative(root, entry.path())?, entry.into_path()));
     }
-    paths.sort();
-    Ok(paths)
+    walked.files.sort_by(|a, b| a.name.cmp(&b.name));
+    walked.odd.sort();
+    Ok(walked)
 }
 
-fn relative(root: &Path, path: &Path) -> Result<String> {
-    let below = path
-        .strip_prefix(root)
-        .with_context(|| format!("listing {}", root.display()))?;
-    let mut parts = Vec::new();
-    for part in below.components() {
-        match part.as_os_str().to_str() {
-            Some(part) => parts.push(part),
-            None => bail!(
-                "the name of {} is not UTF-8; rename or remove it",
-                path.display()
-            ),
-        }
+/// The entry as a plain file, or why it is none.
+fn tree_file(root: &Path, entry: walkdir::DirEntry) -> Result<Result<TreeFile, String>> {
+    let below = entry.path().strip_prefix(root).unwrap_or(entry.path());
+    let shown = below.display();
+    let kind = entry.file_type();
+    if kind.is_symlink() {
+        return Ok(Err(format!(
+            "`{shown}` is a link; put the file itself in its place"
+        )));
     }
-    Ok(parts.join("/"))
+    if !kind.is_file() {
+        return Ok(Err(format!("`{shown}` is neither a file nor a folder")));
+    }
+    let parts: Option<Vec<_>> = below.iter().map(|part| part.to_str()).collect();
+    let Some(parts) = parts else {
+        return Ok(Err(format!("`{shown}`: the name is not Unicode")));
+    };
+    let name = parts.join("/");
+    let size = entry.metadata().context("reading a file's size")?.len();
+    Ok(Ok(TreeFile {
+        name,
+        disk: entry.into_path(),
+        size,
+    }))
+}
+
+/// Every file below `root`: its path relative to `root` with `/`, and where it stands; sorted by the former's bytes.
+///
+/// # Errors
+/// [`Refusal::Check`] where anything but plain files with Unicode names stands there.
+pub(crate) fn paths(root: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let walked = walk(root)?;
+    if !walked.odd.is_empty() {
+        bail!(Refusal::Check(format!(
+            "{} holds what no libraries tree does:\n  {}",
+            root.display(),
+            walked.odd.join("\n  ")
+        )));
+    }
+    Ok(walked
+        .files
+        .into_iter()
+        .map(|file| (file.name, file.disk))
+        .collect())
 }
 
 #[cfg(test)]
@@ -82,7 +127,7 @@ mod tests {
         assert_eq!(crate::exit::code(&error), 3);
         let error = error.to_string();
         assert!(
-            error.contains("link.a") && error.contains("symbolic link"),
+            error.contains("link.a") && error.contains("is a link"),
             "{error}"
         );
 
@@ -91,7 +136,7 @@ mod tests {
             std::os::unix::net::UnixListener::bind(dir.path().join("lib/socket")).unwrap();
         let error = paths(dir.path()).unwrap_err().to_string();
         assert!(
-            error.contains("socket") && error.contains("not a regular file"),
+            error.contains("socket") && error.contains("neither a file nor a folder"),
             "{error}"
         );
 
@@ -105,6 +150,9 @@ mod tests {
             return crate::testing::skipped("odd names", "this file system takes UTF-8 names only");
         }
         let error = paths(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("caf") && error.contains("UTF-8"), "{error}");
+        assert!(
+            error.contains("caf") && error.contains("not Unicode"),
+            "{error}"
+        );
     }
 }

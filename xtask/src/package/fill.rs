@@ -8,9 +8,9 @@ use anyhow::Result;
 use super::Effort;
 use super::archive::{Archive, mode};
 use super::compress::{Packed, Packer};
-use super::listing::TreeFile;
 use super::ordered;
 use crate::build::BuiltLibs;
+use crate::libs::files::TreeFile;
 use crate::libs::manifest::{self, FileRecord, Manifest};
 use crate::progress::{Event, Report};
 

@@ -1,46 +1,26 @@
 //! The files of a tree, in the order of the archive.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use crate::exit::Refusal;
+use crate::libs::files::{self, TreeFile, Walked};
 
 /// Largest file that a zip entry holds without the zip64 extension, which some installers lack.
 const LARGEST: u64 = u32::MAX as u64 - 1;
 
-/// One file to pack.
-#[derive(Debug)]
-pub(super) struct TreeFile {
-    /// Path relative to the tree, with `/`.
-    pub(super) name: String,
-    /// Where it is.
-    pub(super) disk: PathBuf,
-    /// Its size in bytes when it was listed.
-    pub(super) size: u64,
-}
-
-/// Every file below `tree`, sorted by name in byte order (as `LC_ALL=C sort` does). Empty folders count for nothing.
+/// Every file below `tree`, sorted by name in byte order. Empty folders count for nothing.
 ///
 /// # Errors
 /// A folder that cannot be read, and [`Refusal::Check`] with every link, device, over-large file and name that is not
 /// Unicode, or for a tree without a file.
 pub(super) fn list(tree: &Path) -> Result<Vec<TreeFile>> {
-    let mut files = Vec::new();
-    let mut refused = Vec::new();
-    for entry in walkdir::WalkDir::new(tree) {
-        let entry =
-            entry.with_context(|| format!("reading the libraries tree {}", tree.display()))?;
-        if entry.file_type().is_dir() {
-            continue;
-        }
-        match tree_file(tree, &entry)? {
-            Ok(file) => files.push(file),
-            Err(finding) => refused.push(finding),
-        }
-    }
+    let Walked { files, odd } = files::walk(tree)?;
+    let large = files.iter().filter(|file| file.size > LARGEST);
+    let large = large.map(|file| format!("`{}` is larger than 4 GiB", file.name));
+    let refused: Vec<String> = odd.into_iter().chain(large).collect();
     if !refused.is_empty() {
-        refused.sort();
         bail!(Refusal::Check(format!(
             "the libraries tree {} holds what a package cannot:\n  {}",
             tree.display(),
@@ -53,36 +33,7 @@ pub(super) fn list(tree: &Path) -> Result<Vec<TreeFile>> {
             tree.display()
         )));
     }
-    files.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(files)
-}
-
-/// The entry as a file to pack, or why it cannot be one.
-fn tree_file(tree: &Path, entry: &walkdir::DirEntry) -> Result<Result<TreeFile, String>> {
-    let relative = entry.path().strip_prefix(tree).unwrap_or(entry.path());
-    let shown = relative.display();
-    let kind = entry.file_type();
-    if kind.is_symlink() {
-        return Ok(Err(format!(
-            "`{shown}` is a link; put the file itself in its place"
-        )));
-    }
-    if !kind.is_file() {
-        return Ok(Err(format!("`{shown}` is neither a file nor a folder")));
-    }
-    let parts: Option<Vec<_>> = relative.iter().map(|part| part.to_str()).collect();
-    let Some(parts) = parts else {
-        return Ok(Err(format!("`{shown}`: the name is not Unicode")));
-    };
-    let size = entry.metadata().context("reading a file's size")?.len();
-    if size > LARGEST {
-        return Ok(Err(format!("`{shown}` is larger than 4 GiB")));
-    }
-    Ok(Ok(TreeFile {
-        name: parts.join("/"),
-        disk: entry.path().to_owned(),
-        size,
-    }))
 }
 
 #[cfg(test)]

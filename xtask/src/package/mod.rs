@@ -15,9 +15,10 @@
 mod archive;
 mod compress;
 mod fill;
+mod found;
 mod listing;
 mod ordered;
-mod portable;
+pub(crate) mod portable;
 mod publish;
 
 use std::io;
@@ -29,12 +30,13 @@ use serde::Serialize;
 
 use crate::build::BuiltLibs;
 use crate::exit::Refusal;
+use crate::libs::files::TreeFile;
 use crate::libs::manifest::{self, Manifest, PatchSetRecord};
 use crate::names::{Chip, CoreVersion};
 use crate::progress::{Event, Report};
 use archive::Archive;
 use fill::Fill;
-use listing::TreeFile;
+pub use found::{manifest_of, newest};
 use publish::{Disk, Publication, RealDisk};
 
 /// A finished package.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Longest path of a file that Windows takes without its long-path switch: MAX_PATH (260) less the closing NUL.
-const WINDOWS_PATH: usize = 259;
+pub(crate) const WINDOWS_PATH: usize = 259;
 
 /// Length of a Windows user name in the data folder that the longest path is computed for; Windows allows 20.
 const USER_NAME: usize = 20;
@@ -12,7 +12,7 @@ const USER_NAME: usize = 20;
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 
 /// Everything about `names` (relative paths with `/`) that some system cannot hold, one finding a line.
-pub(super) fn findings<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(crate) fn findings<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut found = Vec::new();
     let mut seen = BTreeMap::new();
     for name in names {
@@ -29,7 +29,7 @@ pub(super) fn findings<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> 
 }
 
 /// Why `part`, one component of a path, cannot be a file's name everywhere.
-pub(super) fn illegal(part: &str) -> Option<String> {
+pub(crate) fn illegal(part: &str) -> Option<String> {
     let stem = part
         .split('.')
         .next()

@@ -11,6 +11,8 @@ use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use fs_err::File;
 
+use crate::patient_rename;
+
 /// The steps on the output folder that can fail or be the last of a killed run; tests put failing ones in their place.
 pub(super) trait Disk {
     /// Makes a file that must not exist.
@@ -37,17 +39,7 @@ impl Disk for RealDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        // On Windows a virus scanner or indexer may hold a fresh file for a moment.
-        let retries = if cfg!(windows) { 20 } else { 0 };
-        for _ in 0..retries {
-            match fs::rename(from, to) {
-                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                    std::thread::sleep(std::time::Duration::from_millis(50));
-                }
-                outcome => return outcome,
-            }
-        }
-        fs::rename(from, to)
+        patient_rename::rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -20,6 +20,15 @@ struct Plan {
     texts: Vec<(PathBuf, String)>,
 }
 
+/// The defconfig files of a chip's builds.
+#[derive(Debug, Clone)]
+pub struct Stacks {
+    /// As upstream has them.
+    pub stock: Stack,
+    /// With a patch set's lines.
+    pub patched: Stack,
+}
+
 impl PatchSet {
     /// Puts every line into the defconfig files of the work tree `lib_builder`. Applied a second time it changes nothing.
     ///
@@ -42,13 +51,31 @@ impl PatchSet {
         Ok(self.prepare(lib_builder, chip)?.applied)
     }
 
-    /// What is worth telling although the set can be applied: lines that a later layer takes back in some builds, and
-    /// builds in which Kconfig is known to drop a line or a line does harm.
+    /// What is worth telling although the set can be applied: lines that a later layer takes back in some builds.
     pub fn warnings(&self, lib_builder: &Path, chip: &Chip) -> Result<Vec<String>> {
         let layout = Layout::read(&lib_builder.join("configs/builds.json"), chip)?;
         let plan = self.prepare(lib_builder, chip)?;
         let stack = Stack::read(&layout, &overlay(&plan.texts))?;
         Ok(stack.warnings(&layout, self))
+    }
+
+    /// All defconfig files that the builds of `layout` read, without and with the set's lines, whether it is applied or not.
+    ///
+    /// # Errors
+    /// As [`PatchSet::apply`].
+    pub fn stacks(&self, lib_builder: &Path, layout: &Layout) -> Result<Stacks> {
+        let plan = self.prepare(lib_builder, &layout.chip)?;
+        let mut originals = BTreeMap::new();
+        for file in self.files.keys() {
+            let text = fs::read_to_string(layout.configs.join(file))?;
+            // A block that could not be taken out has been refused above.
+            let stripped = inject::strip(&text, &self.name).ok().flatten();
+            originals.insert(file.clone(), stripped.map_or(text, |found| found.original));
+        }
+        Ok(Stacks {
+            stock: Stack::read(layout, &originals)?,
+            patched: Stack::read(layout, &overlay(&plan.texts))?,
+        })
     }
 
     fn prepare(&self, lib_builder: &Path, chip: &Chip) -> Result<Plan> {

@@ -205,7 +205,9 @@ mod tests {
         let xip_ecc = find("xip-ecc").unwrap();
         assert!(xip_ecc.hazard.is_none());
         let chip = find("xip-ecc-chip").unwrap();
-        assert!(chip.hazard.unwrap().text.contains("use xip-ecc"));
+        let hazard = chip.hazard.unwrap();
+        assert!(hazard.text.contains("use xip-ecc"));
+        assert_eq!(hazard.reason, crate::hazards::XIP_WITHOUT_BOOT_INIT.reason);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Conditions are not evaluated: whether a dependency is met is only seen in the built sdkconfig.h.
 
 mod parse;
-mod scan;
+pub(crate) mod scan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -34,37 +34,6 @@ impl std::fmt::Display for Winner {
     }
 }
 
-/// A symbol whose effect needs another one, where the chip's Kconfig files or start-up code say so.
-struct Need {
-    symbols: &'static [&'static str],
-    needs: &'static str,
-    /// Whether `needs` is on where no line sets it.
-    on_by_default: bool,
-    says: &'static str,
-}
-
-const NEEDS: [Need; 2] = [
-    // ESP-IDF components/esp_psram/esp32s3/Kconfig.spiram: SPIRAM_ECC_ENABLE depends on SPIRAM_MODE_OCT.
-    Need {
-        symbols: &["CONFIG_SPIRAM_ECC_ENABLE"],
-        needs: "CONFIG_SPIRAM_MODE_OCT",
-        on_by_default: false,
-        says: "Kconfig drops it there without a word, because ECC depends on octal PSRAM",
-    },
-    // ESP-IDF components/esp_system/port/cpu_start.c and components/spi_flash/spi_flash_os_func_app.c.
-    Need {
-        symbols: &[
-            "CONFIG_SPIRAM_XIP_FROM_PSRAM",
-            "CONFIG_SPIRAM_FETCH_INSTRUCTIONS",
-            "CONFIG_SPIRAM_RODATA",
-        ],
-        needs: "CONFIG_SPIRAM_BOOT_INIT",
-        on_by_default: true,
-        says: "PSRAM is not initialised at boot there, so the program stays in flash while the flash driver is built to \
-               leave the cache on during writes",
-    },
-];
-
 impl Stack {
     /// Reads every defconfig file that the builds of `layout` name. A text in `overlay` (by file name) goes before the file.
     pub fn read(layout: &Layout, overlay: &BTreeMap<String, String>) -> Result<Self> {
@@ -132,7 +101,22 @@ impl Stack {
         verdicts
     }
 
-    /// What is worth telling of `set` in these builds.
+    /// The text of a defconfig file that a build of the layout reads.
+    pub fn text(&self, file: &str) -> Option<&str> {
+        self.0.get(file).map(String::as_str)
+    }
+
+    /// Every assignment in the layers of `build`, symbol and value, in the order in which Kconfig reads them.
+    pub fn assignments<'a>(&'a self, build: &'a Build) -> impl Iterator<Item = (&'a str, &'a str)> {
+        build
+            .layers
+            .iter()
+            .filter_map(|file| self.text(file))
+            .flat_map(defconfig::lines)
+            .filter_map(|line| defconfig::assignment(line.text))
+    }
+
+    /// Lines of `set` that a later line takes back in some of the builds that read them.
     pub(crate) fn warnings(&self, layout: &Layout, set: &PatchSet) -> Vec<String> {
         let mut warnings = Vec::new();
         for (file, line) in set_lines(set) {
@@ -153,25 +137,6 @@ impl Stack {
                     line.text
                 ));
             }
-            for need in NEEDS
-                .iter()
-                .filter(|need| need.symbols.contains(&line.symbol.as_str()))
-            {
-                let unmet: Vec<&Build> = readers()
-                    .filter(|build| build.variant().is_some() && line.value == Value::Bool(true))
-                    .filter(|build| {
-                        self.taken_back(build, line).is_none() && !self.met(build, need)
-                    })
-                    .collect();
-                if !unmet.is_empty() {
-                    warnings.push(format!(
-                        "`{}` of {file} reaches {}: {}",
-                        line.text,
-                        names(unmet),
-                        need.says
-                    ));
-                }
-            }
         }
         warnings
     }
@@ -180,13 +145,6 @@ impl Stack {
     fn taken_back(&self, build: &Build, line: &SetLine) -> Option<Winner> {
         self.winner(build, &line.symbol)
             .filter(|winner| Value::parse(&winner.value).as_ref() != Some(&line.value))
-    }
-
-    fn met(&self, build: &Build, need: &Need) -> bool {
-        match self.winner(build, need.needs) {
-            Some(winner) => winner.value == "y",
-            None => need.on_by_default,
-        }
     }
 }
 

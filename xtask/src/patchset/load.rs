@@ -6,6 +6,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::{Expect, Hazard, PatchSet, Replace, SetLine, Verdict, defconfig, refuse, syntax};
+use crate::hazards;
 use crate::libs::Value;
 use crate::names::Chip;
 
@@ -18,13 +19,21 @@ struct PatchToml {
     summary: String,
     chips: Vec<String>,
     suffix: Option<String>,
-    hazard: Option<Hazard>,
+    hazard: Option<HazardToml>,
     #[serde(default)]
     expect: Vec<ExpectToml>,
     #[serde(default)]
     replace: Vec<ReplaceToml>,
     #[serde(default)]
     managed: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HazardToml {
+    text: String,
+    reason: Option<String>,
+    rule: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -175,7 +184,7 @@ fn read_toml(text: &str, set: &mut PatchSet, faults: &mut Faults<'_>) {
         }
     };
     set.summary = parsed.summary;
-    set.hazard = parsed.hazard;
+    set.hazard = parsed.hazard.and_then(|hazard| read_hazard(hazard, faults));
     set.suffix = parsed.suffix.unwrap_or_else(|| set.name.clone());
     if !is_file_word(&set.name) {
         faults.toml(format!(
@@ -215,6 +224,36 @@ fn read_toml(text: &str, set: &mut PatchSet, faults: &mut Faults<'_>) {
             ));
         }
         set.managed.push(symbol);
+    }
+}
+
+/// The reason of a hazard stands in the set, or is a known rule's.
+fn read_hazard(hazard: HazardToml, faults: &mut Faults<'_>) -> Option<Hazard> {
+    let HazardToml { text, reason, rule } = hazard;
+    match (reason, rule) {
+        (Some(reason), None) => Some(Hazard {
+            text,
+            reason,
+            rule: None,
+        }),
+        (None, Some(name)) => match hazards::named(&name) {
+            Some(rule) => Some(Hazard {
+                text,
+                reason: rule.reason.to_owned(),
+                rule: Some(rule.name),
+            }),
+            None => {
+                let known = hazards::RULES.map(|rule| rule.name).join(", ");
+                faults.toml(format!(
+                    "[hazard]: no rule is called `{name}`; known are {known}"
+                ));
+                None
+            }
+        },
+        _ => {
+            faults.toml("[hazard] needs a `reason`, or the name of a `rule` in its place");
+            None
+        }
     }
 }
 

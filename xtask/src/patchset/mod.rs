@@ -20,10 +20,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Refusal;
 use crate::libs::Value;
-use crate::libs::layout::Build;
+use crate::libs::layout::{Build, Layout};
 use crate::libs::manifest::PatchSetRecord;
 use crate::names::Chip;
 
+pub use apply::Stacks;
 pub use bundled::{DEFAULT, find, list};
 
 /// A patch set whose every line has been read and found well-formed.
@@ -54,13 +55,14 @@ pub struct PatchSet {
 }
 
 /// What speaks against choosing a set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Hazard {
     /// What happens to whom, in one sentence.
     pub text: String,
     /// Why, and how it is known.
     pub reason: String,
+    /// The rule of [`crate::hazards`] that says so, where there is one; the reason is its own.
+    pub rule: Option<&'static str>,
 }
 
 /// One assignment of a set.
@@ -148,16 +150,52 @@ impl PatchSet {
         )))
     }
 
+    /// One verdict for each `[[expect]]` that speaks of no memory variant of `layout`: nothing would be compared with it.
+    pub fn idle_expects(&self, layout: &Layout) -> Vec<Verdict> {
+        let variants = layout.memory_variants();
+        let idle = |expect: &&Expect| !variants.keys().any(|name| expect.variant.matches(name));
+        let names: Vec<&str> = variants.keys().copied().collect();
+        self.expects
+            .iter()
+            .filter(idle)
+            .map(|expect| Verdict {
+                place: format!("{}/patch.toml", self.place),
+                text: format!(
+                    "[[expect]]: `{}` matches no memory variant of {}; they are {}",
+                    expect.variant,
+                    layout.chip,
+                    names.join(", ")
+                ),
+            })
+            .collect()
+    }
+
+    /// Refuses what [`PatchSet::idle_expects`] finds.
+    ///
+    /// # Errors
+    /// [`Refusal::Usage`] with every verdict.
+    pub fn check_expects(&self, layout: &Layout) -> Result<()> {
+        refuse(&self.name, &self.idle_expects(layout))
+    }
+
+    /// The line of the set for each symbol that reaches `build`, with its file; of two lines the later one counts.
+    pub fn reaching(&self, build: &Build) -> BTreeMap<&str, (&str, &SetLine)> {
+        build
+            .layers
+            .iter()
+            .filter_map(|file| self.files.get_key_value(file))
+            .flat_map(|(file, lines)| lines.iter().map(move |line| (file.as_str(), line)))
+            .map(|(file, line)| (line.symbol.as_str(), (file, line)))
+            .collect()
+    }
+
     /// The values that the memory variant left by `build` must have: those of its `[[expect]]`s (of two that name the same
     /// symbol the later one counts), and every line of the set that reaches the build and of which they say nothing.
     pub fn expected(&self, variant: &str, build: &Build) -> BTreeMap<&str, &Value> {
-        let lines = build
-            .layers
-            .iter()
-            .filter_map(|file| self.files.get(file))
-            .flatten();
-        let mut expected: BTreeMap<&str, &Value> = lines
-            .map(|line| (line.symbol.as_str(), &line.value))
+        let mut expected: BTreeMap<&str, &Value> = self
+            .reaching(build)
+            .into_iter()
+            .map(|(symbol, (_, line))| (symbol, &line.value))
             .collect();
         for expect in self
             .expects

@@ -68,8 +68,8 @@ pub struct Load {
 }
 
 impl Default for Load {
-    /// 21 bytes a sample at 10 MHz. `pass_us` and `job_us` are fitted: with them the simulator gives the article's table,
-    /// whose flight computer did more than its text says.
+    /// 21 bytes a sample at 10 MHz. The other three are fitted: with them the simulator gives the article's table, whose
+    /// flight computer did more than its text says.
     fn default() -> Self {
         Self {
             sample_ns: fifo::WORDS_PER_SAMPLE * fifo::WORD_BYTES * 8 * 100,

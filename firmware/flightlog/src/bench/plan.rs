@@ -131,6 +131,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    const EMPTY: Plan = Plan {
+        stages: [None; MAX_STAGES],
+        len: 0,
+    };
+
     /// Plans `phases` on a partition of `partition_bytes` of which the blocks `dirty` are not blank.
     ///
     /// A phase writes `phase_bytes`, rounded down to blocks and no more than the partition holds. Each takes the blocks
@@ -149,10 +154,7 @@ impl Plan {
         if each == 0 {
             return Err(PlanError::TooSmall);
         }
-        let mut plan = Plan {
-            stages: [None; MAX_STAGES],
-            len: 0,
-        };
+        let mut plan = Plan::EMPTY;
         let mut dirty = *dirty;
         let mut written = Marked::NONE;
         let mut next = 0;
@@ -192,6 +194,16 @@ impl Plan {
             next += each;
         }
         Ok(plan)
+    }
+
+    /// Erases `dirty` and nothing else: no phase, nothing is measured.
+    pub fn erase(dirty: Marked) -> Self {
+        let mut plan = Plan::EMPTY;
+        if dirty != Marked::NONE {
+            plan.stages[0] = Some(Stage::Prepare(dirty));
+            plan.len = 1;
+        }
+        plan
     }
 
     fn push(&mut self, stage: Stage) -> Result<(), PlanError> {
@@ -286,6 +298,16 @@ mod tests {
         }];
         let plan = Plan::new(&erase, MB, 8 * MB, &Marked::NONE).unwrap();
         assert_eq!(plan.erased_sectors(), 256);
+    }
+
+    #[test]
+    fn a_plan_to_erase_takes_what_is_not_blank_and_no_more() {
+        let mut dirty = Marked::NONE;
+        dirty.set(3, true);
+        dirty.set(90, true);
+        let plan = Plan::erase(dirty);
+        assert_eq!((plan.erased_sectors(), plan.phases()), (32, 0));
+        assert_eq!(Plan::erase(Marked::NONE).stages().count(), 0);
     }
 
     #[test]

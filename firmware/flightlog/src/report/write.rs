@@ -13,7 +13,7 @@ const SECTOR: u32 = crate::flash::SECTOR;
 /// A report in the making. It keeps count of its lines; each method writes a readable line and then the JSON line.
 ///
 /// Every method fails only as its output does.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Writer {
     source: Source,
     run: u32,

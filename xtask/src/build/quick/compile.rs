@@ -14,6 +14,7 @@ use super::inputs::Compiler;
 use super::recipe::{Recipe, Source};
 use crate::libs::flags::Flags;
 use crate::progress::{Event, Report};
+use crate::slashed::slashed;
 
 /// What upstream's build calls ESP-IDF's folder in `__FILE__` (ESP-IDF tools/cmake/prefix_map.cmake).
 const IDF: &str = "/IDF";
@@ -172,17 +173,6 @@ pub fn arguments(kit: &Kit<'_>, job: &Job<'_>) -> Result<Vec<String>> {
     arguments.extend(["-c".to_owned(), format!("{idf}/{}", job.source.idf_path())]);
     arguments.extend(["-o".to_owned(), slashed(&job.object)?]);
     Ok(arguments)
-}
-
-fn slashed(path: &Path) -> Result<String> {
-    let text = path
-        .to_str()
-        .with_context(|| format!("the path {} is not UTF-8", path.display()))?;
-    Ok(if cfg!(windows) {
-        text.replace('\\', "/")
-    } else {
-        text.to_owned()
-    })
 }
 
 /// The text of a response file. GCC reads it the same on all systems: quotes join, a backslash takes the next character.

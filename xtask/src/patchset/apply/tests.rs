@@ -182,35 +182,6 @@ fn what_only_some_builds_take_back_is_a_warning() {
 }
 
 #[test]
-fn ecc_in_quad_builds_is_said_before_the_build() {
-    let tree = tree();
-    assert!(
-        find("xip-ecc")
-            .unwrap()
-            .warnings(tree.path(), &chip())
-            .unwrap()
-            .is_empty()
-    );
-    let warnings = find("xip-ecc-chip")
-        .unwrap()
-        .warnings(tree.path(), &chip())
-        .unwrap();
-    assert_eq!(warnings.len(), 2, "{warnings:?}");
-    assert!(
-        warnings[0].contains("XIP_FROM_PSRAM")
-            && warnings[0].contains("qio_qspi, memory variant dio_qspi")
-            && warnings[0].contains("not initialised"),
-        "{warnings:?}"
-    );
-    assert!(
-        warnings[1].contains("ECC_ENABLE")
-            && warnings[1].contains("drops it")
-            && !warnings[1].contains("_opi"),
-        "{warnings:?}"
-    );
-}
-
-#[test]
 fn another_chip_is_wrong_usage() {
     let error = find("xip-ecc")
         .unwrap()

@@ -21,7 +21,7 @@ const PLACES: [&str; 5] = [
 ];
 
 /// Folders inside components that hold projects of their own.
-const PROJECTS: [&str; 6] = [
+pub(crate) const PROJECTS: [&str; 6] = [
     "examples",
     "test_apps",
     "host_test",
@@ -153,7 +153,7 @@ fn applicable<'a>(files: &'a BTreeMap<PathBuf, File>, target: &str) -> BTreeSet<
 }
 
 /// Whether a folder on the way is named for another chip, such as `esp32c3` or `linux`.
-fn other_chips(path: &Path, target: &str) -> bool {
+pub(crate) fn other_chips(path: &Path, target: &str) -> bool {
     path.components().any(|part| {
         let name = part.as_os_str().to_string_lossy();
         let chip = name == "linux"

@@ -57,6 +57,18 @@ fn not_set_and_n_are_one_wish() {
 fn faults_of_patch_toml_are_named() {
     let file = [("defconfig.common", "CONFIG_A=y\n")];
     for (toml, want) in [
+        (
+            "[hazard]\ntext = 't'\n",
+            "[hazard] needs a `reason`, or the name of a `rule`",
+        ),
+        (
+            "[hazard]\ntext = 't'\nreason = 'r'\nrule = 'auto-suspend'\n",
+            "[hazard] needs a `reason`, or the name of a `rule`",
+        ),
+        (
+            "[hazard]\ntext = 't'\nrule = 'xip'\n",
+            "no rule is called `xip`; known are xip-without-boot-init",
+        ),
         ("sufix = 'x'\n", "patch.toml:3: unknown field `sufix`"),
         ("suffix = '../x'\n", "the suffix `../x`"),
         ("[[expect]]\nvariant = '*_opi'\n", "expects nothing"),

@@ -371,6 +371,14 @@ fn changed(report: &str, at: usize, to: u8) -> Vec<u8> {
     bytes
 }
 
+#[test]
+fn a_log_of_marks_alone_takes_no_longer_than_another() {
+    let marks = "{\"schema\":,\"crc\":\"00000000\"}".repeat(40_000);
+    let begun = std::time::Instant::now();
+    assert!(read(marks.as_bytes()).reports.is_empty());
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 

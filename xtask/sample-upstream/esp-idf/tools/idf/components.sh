@@ -98,14 +98,22 @@ find_components() {
 # Evaluates Kconfig over the layered defaults: sdkconfig, build/config/sdkconfig.h, and the values as shell variables.
 configure() {
     mkdir -p build/config
-    kconfigs="$IDF_PATH/Kconfig" renames=""
-    for component in $components; do
-        folder="${component#*|}"
-        if [ -f "$folder/Kconfig.projbuild" ]; then kconfigs="$kconfigs$newline$folder/Kconfig.projbuild"; fi
+    renames=""
+    export COMPONENT_KCONFIGS_SOURCE_FILE="$PWD/build/kconfigs.in"
+    export COMPONENT_KCONFIGS_PROJBUILD_SOURCE_FILE="$PWD/build/kconfigs_projbuild.in"
+    : > "$COMPONENT_KCONFIGS_SOURCE_FILE"
+    : > "$COMPONENT_KCONFIGS_PROJBUILD_SOURCE_FILE"
+    set +f
+    for folder in "$IDF_PATH"/components/* "$PWD"/components/* "$PWD"/managed_components/* "$PWD/main"; do
+        if [ -f "$folder/Kconfig" ]; then echo "source \"$folder/Kconfig\"" >> "$COMPONENT_KCONFIGS_SOURCE_FILE"; fi
+        if [ -f "$folder/Kconfig.projbuild" ]; then
+            echo "source \"$folder/Kconfig.projbuild\"" >> "$COMPONENT_KCONFIGS_PROJBUILD_SOURCE_FILE"
+        fi
         for rename in "$folder/sdkconfig.rename" "$folder/sdkconfig.rename.$IDF_TARGET"; do
             if [ -f "$rename" ]; then renames="$renames$newline$rename"; fi
         done
     done
+    set -f
     IFS=';'
     # shellcheck disable=SC2086 # a list
     set -- $SDKCONFIG_DEFAULTS
@@ -115,7 +123,7 @@ configure() {
     done
     echo "Loading defaults files $SDKCONFIG_DEFAULTS ..."
     # shellcheck disable=SC2086 # lists
-    kconf -k $kconfigs -d "$@" -r $renames -s sdkconfig -h build/config/sdkconfig.h || fail "CMake Error: Failed to run Kconfig"
+    kconf -k "$IDF_PATH/Kconfig" -d "$@" -r $renames -s sdkconfig -h build/config/sdkconfig.h || fail "CMake Error: Failed to run Kconfig"
     . ./sdkconfig
 }
 

@@ -72,7 +72,7 @@ impl Donor {
     /// All its archives, one after the other.
     fn bytes(self) -> Result<Vec<u8>> {
         let (root, extension) = match self {
-            // <target>/<profile>/deps/package-<hash> -> <target>/<profile>/build
+            // <target>/<profile>/deps/<bench>-<hash> -> <target>/<profile>/build
             Self::C => {
                 let program = std::env::current_exe()?;
                 let profile = program.ancestors().nth(2).context("the target folder")?;

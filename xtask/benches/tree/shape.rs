@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use fs_err as fs;
 
-use crate::content::Random;
+use super::content::Random;
 
 /// A path below the tree and the size of the file there.
 pub(crate) type File = (String, usize);

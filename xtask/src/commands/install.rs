@@ -1,0 +1,317 @@
+//! `cargo xtask install`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+use super::{DEFAULT_CHIP, DEFAULT_CORE};
+use crate::arduino::{DataDir, Search, Surroundings, caches, cores, ide};
+use crate::exit::Refusal;
+use crate::names::{Chip, CoreVersion};
+use crate::package;
+use crate::progress::{Event, Report};
+use crate::swap::{
+    self, Caches, InstallOptions, Installed, Move, Outcome, Place, RealDisk, RevertOptions,
+    Reverted, Unfinished,
+};
+use crate::ui;
+
+/// Put a package's libraries in the place of the core's own, or put these back.
+///
+/// The folder of the libraries is replaced as a whole: the new ones are unpacked beside it and every file is verified, the
+/// stock ones are kept as <core>.stock, and two renames swap them. What the Arduino programs compiled against the libraries
+/// before is removed from their caches. A run that is cut off at any moment loses nothing: the next one finishes or undoes it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask install
+  cargo xtask install --zip ~/Downloads/esp32s3-libs-3.3.12-xip-ecc.zip --dry-run
+  cargo xtask install --revert")]
+pub struct Install {
+    /// The package [default: the newest in target/dist for this core and chip]
+    #[arg(long, value_name = "FILE", conflicts_with = "revert")]
+    zip: Option<PathBuf>,
+    /// Put the stock libraries back; the patched ones are kept aside as <core>.<suffix>
+    #[arg(long)]
+    revert: bool,
+    /// With --revert: remove the patched libraries, also those that were set aside before
+    #[arg(long, requires = "revert")]
+    discard: bool,
+    /// Version of the installed Arduino core for ESP32 [default: that of --zip, or 3.3.12]
+    #[arg(long, value_name = "VERSION")]
+    core: Option<CoreVersion>,
+    /// The chip, as Espressif writes it [default: that of --zip, or esp32s3]
+    #[arg(long, value_name = "CHIP")]
+    chip: Option<Chip>,
+    /// Data folder of the Arduino programs [default: as arduino-cli and the IDE find it]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Say what would be done: every rename, every cache entry that would be removed
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The result, with the data folder and why it was taken.
+#[derive(Serialize)]
+struct Shown<'a, T> {
+    data_dir: &'a DataDir,
+    #[serde(flatten)]
+    result: &'a T,
+}
+
+/// Where to swap, and what else the programs there keep.
+struct Found {
+    data_dir: DataDir,
+    place: Place,
+    search: Search,
+}
+
+impl Install {
+    /// Carries the command out.
+    ///
+    /// # Errors
+    /// As [`swap::install`] and [`swap::revert`]; no installation, several of them, or one whose layout is not swapped.
+    pub fn run(self) -> Result<()> {
+        let bar = ui::Bar::new(self.json);
+        let report = |event: Event<'_>| bar.event(event);
+        let (zip, core, chip) = self.decide()?;
+        let found = Found::look(self.data_dir.as_deref(), core, chip, &report)?;
+        if self.revert {
+            let options = RevertOptions {
+                dry_run: self.dry_run,
+                discard: self.discard,
+                caches: &|| found.caches(&report),
+                running: &running,
+            };
+            let done = swap::revert(&found.place, &options, &RealDisk, &report);
+            bar.finish();
+            return self.print(&found.data_dir, &done?, shown_revert);
+        }
+        let zip = match zip {
+            Some(zip) => zip,
+            None => default_zip(&found.place)?,
+        };
+        let options = InstallOptions {
+            dry_run: self.dry_run,
+            caches: &|| found.caches(&report),
+            running: &running,
+        };
+        let done = swap::install(&found.place, &zip, &options, &RealDisk, &report);
+        bar.finish();
+        self.print(&found.data_dir, &done?, shown_install)
+    }
+
+    /// The package, where it is named, and the core and chip that it or the flags name.
+    fn decide(&self) -> Result<(Option<PathBuf>, CoreVersion, Chip)> {
+        let mut core = self.core.clone();
+        let mut chip = self.chip.clone();
+        if let Some(zip) = self.zip.as_ref().filter(|zip| zip.is_file()) {
+            // A zip that cannot be read is refused later, with more to say.
+            if let Ok(Some(manifest)) = package::manifest_of(zip) {
+                core = core.or(Some(manifest.core));
+                chip = chip.or(Some(manifest.chip));
+            }
+        }
+        Ok((
+            self.zip.clone(),
+            match core {
+                Some(core) => core,
+                None => DEFAULT_CORE.parse().map_err(anyhow::Error::msg)?,
+            },
+            match chip {
+                Some(chip) => chip,
+                None => DEFAULT_CHIP.parse().map_err(anyhow::Error::msg)?,
+            },
+        ))
+    }
+
+    fn print<T: Serialize>(
+        &self,
+        data_dir: &DataDir,
+        result: &T,
+        shown: impl Fn(&T) -> String,
+    ) -> Result<()> {
+        if self.json {
+            return ui::println(&serde_json::to_string_pretty(&Shown { data_dir, result })?);
+        }
+        ui::println(&format!(
+            "Arduino data folder: {} ({})\n\n{}",
+            data_dir.path.display(),
+            data_dir.found_by,
+            shown(result)
+        ))
+    }
+}
+
+impl Found {
+    fn look(
+        explicit: Option<&Path>,
+        core: CoreVersion,
+        chip: Chip,
+        report: Report<'_>,
+    ) -> Result<Self> {
+        let surroundings = Surroundings::here();
+        let search = Search::run(explicit, &surroundings, report)?;
+        let data_dir = search.one(|name| name == core.to_string(), &surroundings)?;
+        cores::find(&data_dir.path, &core)?.check_swappable(&chip)?;
+        Ok(Self {
+            place: Place::in_data_dir(&data_dir.path, &chip, &core),
+            data_dir,
+            search,
+        })
+    }
+
+    /// What the programs compiled with this core.
+    fn caches(&self, report: Report<'_>) -> Vec<PathBuf> {
+        let surroundings = Surroundings::here();
+        let places = caches::places(&self.data_dir.path, &self.search.configs, &surroundings);
+        let found = caches::entries(&places);
+        for passed_over in &found.passed_over {
+            report(Event::Warning(passed_over));
+        }
+        found.entries.into_iter().map(|entry| entry.path).collect()
+    }
+}
+
+fn running() -> Option<String> {
+    let found = ide::running().into_iter().next()?;
+    Some(format!("{} (process {})", found.what.name(), found.pid))
+}
+
+fn default_zip(place: &Place) -> Result<PathBuf> {
+    let out = super::output_folder();
+    if let Some(zip) = package::newest(&out, &place.chip, &place.core)? {
+        return Ok(zip);
+    }
+    bail!(Refusal::Usage(format!(
+        "there is no package for core {} and {} in {}; build one with cargo xtask build-libs --quick, or name one with --zip",
+        place.core,
+        place.chip,
+        out.display()
+    )))
+}
+
+fn shown_install(done: &Installed) -> String {
+    let place = &done.place;
+    let what = match &done.patch_set {
+        Some(set) => format!("patch set {}", set.name),
+        None => "unverified: no manifest".to_owned(),
+    };
+    let zip = done.zip.display();
+    let size = format!("{} files, {}", done.files, ui::bytes(done.bytes));
+    let mut lines = Vec::new();
+    match done.outcome {
+        Outcome::Nothing => {
+            return format!(
+                "{zip} ({what}) is installed already, every file as it should be; nothing was changed"
+            );
+        }
+        Outcome::Planned => {
+            lines.extend(unfinished(done.unfinished.as_ref()));
+            lines.push(format!("would unpack  {zip} ({what}): {size}"));
+        }
+        Outcome::Done => lines.push(format!(
+            "installed {zip} ({what}) for core {} and {}: {size}",
+            place.core, place.chip
+        )),
+    }
+    lines.extend(steps(
+        done.outcome,
+        &place.tools,
+        &done.moves,
+        &done.removed,
+        &done.caches,
+    ));
+    if done.outcome == Outcome::Done {
+        lines.push(String::new());
+        lines.push(
+            "Next: restart the Arduino IDE if it is open, choose a board with octal PSRAM (Tools > PSRAM > OPI PSRAM), and compile."
+                .to_owned(),
+        );
+        lines.push("Back to the stock libraries: cargo xtask install --revert".to_owned());
+    }
+    lines.join("\n")
+}
+
+fn shown_revert(done: &Reverted) -> String {
+    let place = &done.place;
+    let mut lines = Vec::new();
+    let back = done
+        .moves
+        .iter()
+        .any(|step| step.to == place.core.to_string());
+    match done.outcome {
+        Outcome::Nothing => {
+            return format!(
+                "the stock libraries of core {} are in place; there is nothing to revert",
+                place.core
+            );
+        }
+        Outcome::Planned => lines.extend(unfinished(done.unfinished.as_ref())),
+        Outcome::Done if back => lines.push(format!(
+            "the stock libraries of core {} for {} are back",
+            place.core, place.chip
+        )),
+        Outcome::Done => {
+            lines.push("the patched libraries that were kept aside are removed".to_owned())
+        }
+    }
+    lines.extend(steps(
+        done.outcome,
+        &place.tools,
+        &done.moves,
+        &done.removed,
+        &done.caches,
+    ));
+    if done.outcome == Outcome::Done && back {
+        lines.push(String::new());
+        lines.push("Next: restart the Arduino IDE if it is open, and compile again.".to_owned());
+        if let Some(aside) = &done.aside {
+            lines.push(format!(
+                "The patched libraries are kept in {}; cargo xtask install --revert --discard removes them.",
+                aside.display()
+            ));
+        }
+    }
+    lines.join("\n")
+}
+
+fn unfinished(run: Option<&Unfinished>) -> Option<String> {
+    let run = run?;
+    Some(format!("would first   {}", run.line()))
+}
+
+/// Renames, removals and cache entries, a line each.
+fn steps(
+    outcome: Outcome,
+    tools: &Path,
+    moves: &[Move],
+    removed: &[String],
+    caches: &Caches,
+) -> Vec<String> {
+    let [rename, remove] = match outcome {
+        Outcome::Planned => ["would rename ", "would remove "],
+        _ => ["renamed", "removed"],
+    };
+    let width = moves.iter().map(|step| step.from.len()).max().unwrap_or(0);
+    let mut lines = vec![format!("in {}:", tools.display())];
+    lines.extend(
+        moves
+            .iter()
+            .map(|step| format!("  {rename} {:<width$} -> {}", step.from, step.to)),
+    );
+    lines.extend(removed.iter().map(|name| format!("  {remove} {name}")));
+    if lines.len() == 1 {
+        lines.clear();
+    }
+    if !caches.removed.is_empty() {
+        lines.push("compiled against other libraries:".to_owned());
+        let entries = caches.removed.iter();
+        lines.extend(entries.map(|entry| format!("  {remove} {}", entry.display())));
+    }
+    lines
+}

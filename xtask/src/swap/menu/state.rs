@@ -1,0 +1,104 @@
+//! What of a menu stands in an installation. Nothing is changed here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Result;
+use fs_err as fs;
+use serde::Serialize;
+
+use super::platform::Platform;
+use super::{Offer, tool_folder};
+use crate::arduino::cores;
+use crate::names::{Chip, CoreVersion};
+use crate::swap::content::Content;
+use crate::swap::listing::Depth;
+use crate::swap::state::{self, Unfinished};
+
+/// Patched libraries that a menu offers, or offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MenuState {
+    /// Which.
+    pub offer: Offer,
+    /// What the tool folder holds for that core version.
+    pub content: Content,
+    /// The core's boards.local.txt offers it.
+    pub in_menu: bool,
+    /// That version of the core is installed.
+    pub core_installed: bool,
+    /// A run on that tool folder that was not finished.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// Everything of menus for `chip` in the data folder, sorted.
+///
+/// # Errors
+/// What cannot be read; a block in boards.local.txt that was changed by hand.
+pub fn menus(data: &Path, chip: &Chip, depth: Depth) -> Result<Vec<MenuState>> {
+    // By suffix and core version.
+    let mut found: BTreeMap<(String, String), Content> = BTreeMap::new();
+    let mut in_menu = BTreeSet::new();
+    let mut unfinished = BTreeMap::new();
+    for suffix in suffixes(data, chip)? {
+        let state = state::state(&tool_folder(data, chip, &suffix), chip, depth)?;
+        for core in state.cores {
+            found.insert((suffix.clone(), core.core.to_string()), core.active);
+        }
+        unfinished.insert(suffix, state.unfinished);
+    }
+    let installed = cores::installed(data)?;
+    for core in &installed {
+        let platform = Platform {
+            folder: &core.platform,
+        };
+        for (of, suffix) in platform.offers()? {
+            if of == chip.as_str() {
+                let key = (suffix, core.version.to_string());
+                found.entry(key.clone()).or_insert(Content::Missing);
+                in_menu.insert(key);
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|(key, content)| {
+            let core: CoreVersion = key.1.parse().map_err(anyhow::Error::msg)?;
+            Ok(MenuState {
+                in_menu: in_menu.contains(&key),
+                core_installed: installed.iter().any(|found| found.version == core),
+                content,
+                unfinished: unfinished.get(&key.0).cloned().flatten(),
+                offer: Offer {
+                    chip: chip.clone(),
+                    suffix: key.0,
+                    core,
+                },
+            })
+        })
+        .collect()
+}
+
+/// Suffixes of the tool folders `<chip>-<suffix>-libs`, sorted.
+pub(super) fn suffixes(data: &Path, chip: &Chip) -> Result<Vec<String>> {
+    let tools = cores::tools_dir(data);
+    if !tools.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&tools)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let suffix = name
+            .to_str()
+            .filter(|name| *name != cores::SHARED_TOOL)
+            .and_then(|name| name.strip_prefix(&format!("{chip}-")))
+            .and_then(|rest| rest.strip_suffix("-libs"));
+        if let Some(suffix) = suffix
+            && entry.file_type()?.is_dir()
+        {
+            found.push(suffix.to_owned());
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,11 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#define MALLOC_CAP_8BIT (1 << 2)
+#define MALLOC_CAP_DMA (1 << 3)
+#define MALLOC_CAP_SPIRAM (1 << 10)
+#define MALLOC_CAP_INTERNAL (1 << 11)
+extern "C" void *heap_caps_aligned_alloc(size_t alignment, size_t size, uint32_t caps);
+extern "C" void heap_caps_free(void *ptr);
+extern "C" size_t heap_caps_get_total_size(uint32_t caps);
+extern "C" size_t heap_caps_get_largest_free_block(uint32_t caps);

@@ -1,0 +1,14 @@
+// Stand-in: the host plays the board (CONFIG_IDF_TARGET_LINUX), with the symbols of the patched qio_opi variant.
+#pragma once
+
+#define CONFIG_IDF_TARGET "linux"
+#define CONFIG_IDF_TARGET_LINUX 1
+#define CONFIG_SPIRAM 1
+#define CONFIG_SPIRAM_MODE_OCT 1
+#define CONFIG_SPIRAM_SPEED 80
+#define CONFIG_SPIRAM_XIP_FROM_PSRAM 1
+#define CONFIG_SPIRAM_FETCH_INSTRUCTIONS 1
+#define CONFIG_SPIRAM_RODATA 1
+#define CONFIG_SPIRAM_ECC_ENABLE 1
+#define CONFIG_ESP32S3_DATA_CACHE_SIZE 0x8000
+#define CONFIG_FREERTOS_HZ 1000
