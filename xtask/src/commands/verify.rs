@@ -1,5 +1,7 @@
 //! `cargo xtask verify`.
 
+mod board;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use serde::Serialize;
 
+use self::board::BoardArgs;
 use super::{DEFAULT_CHIP, DEFAULT_CORE};
 use crate::arduino;
 use crate::exit::Refusal;
@@ -16,6 +19,7 @@ use crate::patchset;
 use crate::progress::{Event, Report};
 use crate::release;
 use crate::ui;
+use crate::verify::board::Seen;
 use crate::verify::compile::{self, ArduinoCli, Looked, Request, Source};
 use crate::verify::subject::{self, Account};
 use crate::verify::{Expected, Subject, Verdict, files};
@@ -24,7 +28,9 @@ use crate::verify::{Expected, Subject, Verdict, files};
 ///
 /// Every check is told as passed, as failed (why, and what to do) or as not run (why). Exit code 0: nothing failed and all
 /// that was asked for ran; 3: not so. Libraries are held against what they say of themselves: a package against its
-/// manifest and its patch set, stock libraries as stock ones. With --expect, against what you name.
+/// manifest and its patch set, stock libraries as stock ones. With --expect, against what you name. A board is held
+/// against what rebuilt libraries are for: code and constants in PSRAM, a loop that keeps 499 Hz without a gap over 6 ms;
+/// --expect stock lifts the loop's limits.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,6 +40,7 @@ Examples:
   cargo xtask verify --compile
   cargo xtask verify --compile --sketch ~/Arduino/MySketch --fqbn esp32:esp32:esp32s3:PSRAM=opi,FlashSize=16M
   cargo xtask verify --elf build/MySketch.ino.elf
+  cargo xtask verify --replay board.log --stock stock.log
   cargo xtask verify --json")]
 pub struct Verify {
     /// Libraries to look at [default: those that the installed core uses]
@@ -78,6 +85,8 @@ pub struct Verify {
     /// Where --compile works [default: target/xip, or work-dir of the config file]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
+    #[command(flatten)]
+    board: BoardArgs,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -93,6 +102,7 @@ struct Answer {
     good: bool,
     libraries: Option<Libraries>,
     program: Option<Looked>,
+    board: Option<Seen>,
     #[serde(flatten)]
     verdict: Verdict,
 }
@@ -132,8 +142,8 @@ impl Verify {
     fn look(&self, report: Report<'_>) -> Result<Answer> {
         let expected = self.expected()?;
         let mut verdict = Verdict::default();
-        // Who names a finished program asks about that.
-        let asked = self.tree.is_some() || self.elf.is_none();
+        // Who names a finished program or a log asks about that.
+        let asked = self.tree.is_some() || (self.elf.is_none() && !self.board.is_log());
         let subject = if asked {
             match self.subject(&expected, report)? {
                 Ok(subject) => Some(subject),
@@ -144,7 +154,7 @@ impl Verify {
                 Err(why) => bail!(Refusal::Usage(format!("no libraries to look at: {why}"))),
             }
         } else {
-            let why = "only the program was asked about; --tree names libraries";
+            let why = "only something else was asked about; --tree names libraries";
             verdict.checks.extend(files::not_run(why, false));
             None
         };
@@ -162,6 +172,8 @@ impl Verify {
         };
         let (checks, program) = compile::check(&plan, report);
         verdict.checks.extend(checks);
+        let (checks, board) = self.board.look(&expected)?;
+        verdict.checks.extend(checks);
         Ok(Answer {
             good: verdict.is_good(),
             libraries: subject.as_ref().map(|subject| Libraries {
@@ -169,6 +181,7 @@ impl Verify {
                 account: subject.account(),
             }),
             program,
+            board,
             verdict,
         })
     }
@@ -286,5 +299,5 @@ fn print(answer: &Answer) -> Result<()> {
     if !table.is_empty() {
         ui::println(&format!("\n{}", table.trim_fmt()))?;
     }
-    Ok(())
+    answer.board.iter().try_for_each(board::print)
 }
