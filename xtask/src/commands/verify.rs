@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use serde::Serialize;
 
-use self::board::BoardArgs;
+use self::board::{BoardArgs, Built};
 use super::{DEFAULT_CHIP, DEFAULT_CORE};
 use crate::arduino;
 use crate::exit::Refusal;
@@ -18,11 +18,14 @@ use crate::names::{Chip, CoreVersion};
 use crate::patchset;
 use crate::progress::{Event, Report};
 use crate::release;
+use crate::swap::Depth;
+use crate::swap::menu::{self, MENU, MenuState};
 use crate::ui;
 use crate::verify::board::Seen;
+use crate::verify::board::port::Candidate;
 use crate::verify::compile::{self, ArduinoCli, Looked, Request, Source};
 use crate::verify::subject::{self, Account};
-use crate::verify::{Expected, Subject, Verdict, files};
+use crate::verify::{Check, Expected, Outcome, Subject, Verdict, files, page};
 
 /// Check libraries, and programs that are linked with them: is it really running from PSRAM?
 ///
@@ -32,7 +35,7 @@ use crate::verify::{Expected, Subject, Verdict, files};
 /// against what rebuilt libraries are for: code and constants in PSRAM, a loop that keeps 499 Hz without a gap over 6 ms;
 /// --expect stock lifts the loop's limits.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(group(clap::ArgGroup::new("builds").multiple(true)), after_help = "\
 Examples:
   cargo xtask verify
   cargo xtask verify --expect xip-ecc
@@ -40,7 +43,10 @@ Examples:
   cargo xtask verify --compile
   cargo xtask verify --compile --sketch ~/Arduino/MySketch --fqbn esp32:esp32:esp32s3:PSRAM=opi,FlashSize=16M
   cargo xtask verify --elf build/MySketch.ino.elf
-  cargo xtask verify --replay board.log --stock stock.log
+  cargo xtask verify --port
+  cargo xtask verify --port /dev/ttyACM0 --log board.log
+  cargo xtask verify --ab
+  cargo xtask verify --replay board.log --stock stock.log --html report.html
   cargo xtask verify --json")]
 pub struct Verify {
     /// Libraries to look at [default: those that the installed core uses]
@@ -59,19 +65,20 @@ pub struct Verify {
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// Compile a sketch with arduino-cli, anew and in a folder of its own, and look at the program
-    #[arg(long, conflicts_with = "elf")]
+    #[arg(long, group = "builds", conflicts_with = "elf")]
     compile: bool,
     /// The sketch for --compile [default: StallBench, which comes with this tool]
-    #[arg(long, value_name = "DIR", requires = "compile")]
+    #[arg(long, value_name = "DIR", requires = "builds")]
     sketch: Option<PathBuf>,
-    /// The board for --compile, with its options
-    #[arg(long, value_name = "FQBN", default_value = DEFAULT_FQBN)]
-    fqbn: String,
+    /// The board for --compile, with its options [default: a generic ESP32-S3 with octal PSRAM; behind its own USB with
+    /// CDCOnBoot=cdc]
+    #[arg(long, value_name = "FQBN")]
+    fqbn: Option<String>,
     /// Folder of a library for --compile, which goes before an installed one (repeatable)
-    #[arg(long = "library", value_name = "DIR", requires = "compile")]
+    #[arg(long = "library", value_name = "DIR", requires = "builds")]
     libraries: Vec<PathBuf>,
     /// The arduino-cli for --compile [default: on the PATH]
-    #[arg(long, value_name = "PROGRAM", requires = "compile")]
+    #[arg(long, value_name = "PROGRAM", requires = "builds")]
     arduino_cli: Option<PathBuf>,
     /// Give up compiling after so many minutes
     #[arg(long, value_name = "MINUTES", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
@@ -87,6 +94,9 @@ pub struct Verify {
     work_dir: Option<PathBuf>,
     #[command(flatten)]
     board: BoardArgs,
+    /// Write the result as a page for a browser too, with plots of a board's loop; it opens without network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -126,6 +136,10 @@ impl Verify {
         let answer = self.look(&report);
         bar.finish();
         let answer = answer?;
+        if let Some(file) = &self.html {
+            let page = page::page(&answer.verdict, answer.board.as_ref())?;
+            fs::write(file, page)?;
+        }
         if self.json {
             ui::println(&serde_json::to_string_pretty(&answer)?)?;
         } else {
@@ -141,13 +155,15 @@ impl Verify {
 
     fn look(&self, report: Report<'_>) -> Result<Answer> {
         let expected = self.expected()?;
+        let port = self.board.find_port(report)?;
+        let menu = self.board.ab.then(|| self.menu(report)).transpose()?;
         let mut verdict = Verdict::default();
-        // Who names a finished program or a log asks about that.
-        let asked = self.tree.is_some() || (self.elf.is_none() && !self.board.is_log());
+        // Who names a finished program, a log or a running board asks about that.
+        let asked = self.tree.is_some() || (self.elf.is_none() && !self.board.is_alone());
         let subject = if asked {
-            match self.subject(&expected, report)? {
+            match self.subject(&expected, menu.as_ref(), report)? {
                 Ok(subject) => Some(subject),
-                Err(why) if self.compile => {
+                Err(why) if self.builds() => {
                     verdict.checks.extend(files::not_run(&why, true));
                     None
                 }
@@ -162,9 +178,14 @@ impl Verify {
             verdict.checks.extend(files::check(subject, report));
         }
         // Dropped at the end, with all that was built in it.
-        let build = self.compile.then(|| self.build_folder()).transpose()?;
+        let build = self.builds().then(|| self.build_folder()).transpose()?;
+        let base = self.base_fqbn(port.as_ref());
+        let fqbn = match &menu {
+            Some(menu) => with_option(&base, MENU, &menu.offer.suffix),
+            None => base.clone(),
+        };
         let plan = compile::Plan {
-            source: self.source(build.as_ref().map(tempfile::TempDir::path))?,
+            source: self.source(build.as_ref().map(tempfile::TempDir::path), &fqbn)?,
             chip: &self.chip,
             subject: subject.as_ref(),
             expected: &expected,
@@ -172,7 +193,31 @@ impl Verify {
         };
         let (checks, program) = compile::check(&plan, report);
         verdict.checks.extend(checks);
-        let (checks, board) = self.board.look(&expected)?;
+        let built = built(&plan.source, program.as_ref(), &verdict.checks);
+        let stock = match (&menu, &plan.source) {
+            (
+                Some(_),
+                Source::Sketch {
+                    cli: Ok(cli),
+                    request,
+                },
+            ) => {
+                let request = Request {
+                    fqbn: with_option(&base, MENU, "stock"),
+                    build: request.build.join("stock"),
+                    ..request.clone()
+                };
+                Some(self.stock_program(cli, request, report))
+            }
+            _ => None,
+        };
+        let call = board::Call {
+            port: port.as_ref(),
+            built: built.as_ref(),
+            stock: stock.as_ref(),
+            report,
+        };
+        let (checks, board) = self.board.look(&call, &expected)?;
         verdict.checks.extend(checks);
         Ok(Answer {
             good: verdict.is_good(),
@@ -187,13 +232,22 @@ impl Verify {
     }
 
     /// The libraries to look at, or why there are none.
-    fn subject(&self, expected: &Expected, report: Report<'_>) -> Result<Result<Subject, String>> {
+    fn subject(
+        &self,
+        expected: &Expected,
+        menu: Option<&MenuState>,
+        report: Report<'_>,
+    ) -> Result<Result<Subject, String>> {
         let data = match &self.tree {
             Some(_) => None,
             None => arduino::data_dir(self.data_dir.as_deref(), report)?.map(|found| found.path),
         };
         let root = match (&self.tree, &data) {
             (Some(tree), _) => tree.clone(),
+            (None, Some(data)) if menu.is_some() => {
+                let offer = menu.map(|menu| menu.offer.place(data).active());
+                offer.unwrap_or_default()
+            }
             (None, Some(data)) => match subject::installed(data, &self.chip, &self.core) {
                 Ok(root) => root,
                 Err(why) => return Ok(Err(format!("{why}; --tree names another folder"))),
@@ -213,7 +267,7 @@ impl Verify {
     }
 
     /// The program to look at.
-    fn source<'a>(&'a self, build: Option<&Path>) -> Result<Source<'a>> {
+    fn source<'a>(&'a self, build: Option<&Path>, fqbn: &str) -> Result<Source<'a>> {
         if let Some(elf) = &self.elf {
             if !elf.is_file() {
                 bail!(Refusal::Usage(format!(
@@ -233,12 +287,79 @@ impl Verify {
             cli: cli.map_err(|error| format!("{error:#}")),
             request: Request {
                 sketch: self.sketch()?,
-                fqbn: self.fqbn.clone(),
+                fqbn: fqbn.to_owned(),
                 libraries: self.libraries.clone(),
                 build: build.to_owned(),
                 limit: Duration::from_secs(60 * self.compile_limit),
             },
         })
+    }
+
+    /// Whether a sketch is built.
+    fn builds(&self) -> bool {
+        self.compile || self.board.uploads()
+    }
+
+    /// The board to build for. Behind the chip's own USB the sketch's Serial must be that USB (boards.txt, CDCOnBoot).
+    fn base_fqbn(&self, port: Option<&Candidate>) -> String {
+        match &self.fqbn {
+            Some(fqbn) => fqbn.clone(),
+            None if port.is_some_and(|port| port.own_usb) => {
+                with_option(DEFAULT_FQBN, "CDCOnBoot", "cdc")
+            }
+            None => DEFAULT_FQBN.to_owned(),
+        }
+    }
+
+    /// The rebuilt libraries that the board's menu offers.
+    fn menu(&self, report: Report<'_>) -> Result<MenuState> {
+        let data = arduino::data_dir(self.data_dir.as_deref(), report)?;
+        let data =
+            data.context("no data folder of the Arduino programs; name it with --data-dir")?;
+        let mut offered = menu::menus(&data.path, &self.chip, Depth::Quick)?;
+        offered.retain(|state| state.in_menu && state.offer.core == self.core);
+        let many = offered.len() > 1;
+        match offered.pop() {
+            Some(only) if !many => Ok(only),
+            Some(_) => bail!(Refusal::Usage(
+                "the board's menu offers several rebuilt libraries; run --compile and --port with each FQBN".into()
+            )),
+            None => bail!(Refusal::Usage(format!(
+                "the menu of core {} offers no rebuilt libraries: cargo xtask install --as menu puts them there",
+                self.core
+            ))),
+        }
+    }
+
+    /// The sketch built with stock libraries, or why it is not.
+    fn stock_program(
+        &self,
+        cli: &ArduinoCli,
+        request: Request,
+        report: Report<'_>,
+    ) -> Result<Built, String> {
+        fs::create_dir_all(&request.build).map_err(|error| error.to_string())?;
+        let plan = compile::Plan {
+            source: Source::Sketch {
+                cli: Ok(cli.clone()),
+                request,
+            },
+            chip: &self.chip,
+            subject: None,
+            expected: &Expected::Stock,
+            psram_mb: self.psram,
+        };
+        let (checks, program) = compile::check(&plan, report);
+        let wrong = checks.iter().find_map(|check| match &check.outcome {
+            Outcome::Failed { why, .. } => Some(why.clone()),
+            _ => None,
+        });
+        match built(&plan.source, program.as_ref(), &checks) {
+            Some(built) if wrong.is_none() => Ok(built),
+            _ => {
+                Err(wrong.unwrap_or_else(|| "the sketch was not built with stock libraries".into()))
+            }
+        }
     }
 
     fn sketch(&self) -> Result<PathBuf> {
@@ -279,6 +400,39 @@ impl Verify {
     }
 }
 
+/// What can be uploaded.
+fn built(source: &Source<'_>, program: Option<&Looked>, checks: &[Check]) -> Option<Built> {
+    let Source::Sketch {
+        cli: Ok(cli),
+        request,
+    } = source
+    else {
+        return None;
+    };
+    let compiled = |check: &Check| check.id == "compile.built" && !check.is_bad();
+    let folder = program?.elf.parent()?;
+    checks.iter().any(compiled).then(|| Built {
+        cli: cli.clone(),
+        request: request.clone(),
+        folder: folder.to_owned(),
+    })
+}
+
+/// `fqbn` with one option more, in place of that option's value where it has one.
+fn with_option(fqbn: &str, option: &str, value: &str) -> String {
+    let mut parts = fqbn.splitn(4, ':');
+    let board: Vec<&str> = parts.by_ref().take(3).collect();
+    let mut options: Vec<String> = parts
+        .next()
+        .unwrap_or_default()
+        .split(',')
+        .filter(|pair| !pair.is_empty() && pair.split('=').next() != Some(option))
+        .map(str::to_owned)
+        .collect();
+    options.push(format!("{option}={value}"));
+    format!("{}:{}", board.join(":"), options.join(","))
+}
+
 /// The result for a person.
 fn print(answer: &Answer) -> Result<()> {
     if let Some(libraries) = &answer.libraries {
@@ -300,4 +454,23 @@ fn print(answer: &Answer) -> Result<()> {
         ui::println(&format!("\n{}", table.trim_fmt()))?;
     }
     answer.board.iter().try_for_each(board::print)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_option;
+
+    #[test]
+    fn an_option_takes_the_place_of_its_like() {
+        for (fqbn, with) in [
+            ("esp32:esp32:esp32s3", "esp32:esp32:esp32s3:CoreLibs=stock"),
+            ("e:e:s3:PSRAM=opi", "e:e:s3:PSRAM=opi,CoreLibs=stock"),
+            (
+                "e:e:s3:CoreLibs=xip-ecc,PSRAM=opi",
+                "e:e:s3:PSRAM=opi,CoreLibs=stock",
+            ),
+        ] {
+            assert_eq!(with_option(fqbn, "CoreLibs", "stock"), with);
+        }
+    }
 }

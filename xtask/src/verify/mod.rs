@@ -10,6 +10,7 @@ pub mod files;
 #[cfg(test)]
 mod made_up;
 mod object_file;
+pub mod page;
 pub mod program;
 pub mod psram;
 mod settings;

@@ -2,14 +2,17 @@
 
 mod judge;
 #[cfg(test)]
-mod made_up;
+pub(super) mod made_up;
+pub mod port;
 mod session;
 mod table;
+mod talk;
 mod wanted;
 
 pub use judge::{LOOP_HZ, WORST_GAP_US};
 pub use session::Run;
 pub use table::{Figures, Row, rows};
+pub use talk::{Limits, talk};
 
 use judge::Evidence;
 use serde::Serialize;
@@ -78,6 +81,17 @@ pub fn check(plan: Plan<'_>, run: &Heard, stock: Option<&Heard>) -> (Vec<Check>,
     let beside = stock.as_ref().map_or(&[][..], |stock| &stock.phases);
     let table = rows(&run.phases, beside);
     (checks, Seen { run, stock, table })
+}
+
+/// The check of an upload, with what came of it.
+pub fn upload_check(outcome: Outcome) -> Check {
+    Check {
+        id: "board.upload",
+        group: Group::Board,
+        title: "The sketch is uploaded",
+        outcome,
+        asked: true,
+    }
 }
 
 /// The check of the stock run, with what came of it.
