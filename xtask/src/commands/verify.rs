@@ -1,5 +1,7 @@
 //! `cargo xtask verify`.
 
+mod board;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,27 +9,33 @@ use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use serde::Serialize;
 
+use self::board::{BoardArgs, Built};
 use super::{DEFAULT_CHIP, DEFAULT_CORE};
-use crate::arduino::{Search, Surroundings, cores};
+use crate::arduino::{self, Search, Surroundings, cores};
 use crate::exit::Refusal;
 use crate::libs::Tree;
 use crate::names::{Chip, CoreVersion};
 use crate::patchset;
 use crate::progress::{Event, Report};
 use crate::release;
-use crate::swap::menu::{MENU, Offer, STOCK};
+use crate::swap::Depth;
+use crate::swap::menu::{self, MENU, MenuState, Offer, STOCK};
 use crate::ui;
+use crate::verify::board::Seen;
+use crate::verify::board::port::Candidate;
 use crate::verify::compile::{self, ArduinoCli, Looked, Request, Source};
 use crate::verify::subject::Account;
-use crate::verify::{Expected, Subject, Verdict, files};
+use crate::verify::{Check, Expected, Outcome, Subject, Verdict, files, page};
 
 /// Check libraries, and programs that are linked with them: is it really running from PSRAM?
 ///
 /// Every check is told as passed, as failed (why, and what to do) or as not run (why). Exit code 0: nothing failed and all
 /// that was asked for ran; 3: not so. Libraries are held against what they say of themselves: a package against its
-/// manifest and its patch set, stock libraries as stock ones. With --expect, against what you name.
+/// manifest and its patch set, stock libraries as stock ones. With --expect, against what you name. A board is held
+/// against what rebuilt libraries are for: code and constants in PSRAM, a loop that keeps 499 Hz without a gap over 6 ms;
+/// --expect stock lifts the loop's limits.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(group(clap::ArgGroup::new("builds").multiple(true)), after_help = "\
 Examples:
   cargo xtask verify
   cargo xtask verify --expect xip-ecc
@@ -35,6 +43,10 @@ Examples:
   cargo xtask verify --compile
   cargo xtask verify --compile --sketch ~/Arduino/MySketch --fqbn esp32:esp32:esp32s3:PSRAM=opi,FlashSize=16M
   cargo xtask verify --elf build/MySketch.ino.elf
+  cargo xtask verify --port
+  cargo xtask verify --port /dev/ttyACM0 --log board.log
+  cargo xtask verify --ab
+  cargo xtask verify --replay board.log --stock stock.log --html report.html
   cargo xtask verify --json")]
 pub struct Verify {
     /// Libraries to look at [default: those that the installed core uses]
@@ -53,19 +65,20 @@ pub struct Verify {
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// Compile a sketch with arduino-cli, anew and in a folder of its own, and look at the program
-    #[arg(long, conflicts_with = "elf")]
+    #[arg(long, group = "builds", conflicts_with = "elf")]
     compile: bool,
     /// The sketch for --compile [default: StallBench, which comes with this tool]
-    #[arg(long, value_name = "DIR", requires = "compile")]
+    #[arg(long, value_name = "DIR", requires = "builds")]
     sketch: Option<PathBuf>,
-    /// The board with its options; where they choose libraries in the menu CoreLibs, these are looked at
-    #[arg(long, value_name = "FQBN", default_value = DEFAULT_FQBN)]
-    fqbn: String,
+    /// The board with its options; where they choose libraries in the menu CoreLibs, these are looked at [default: a generic
+    /// ESP32-S3 with octal PSRAM; behind its own USB with CDCOnBoot=cdc]
+    #[arg(long, value_name = "FQBN")]
+    fqbn: Option<String>,
     /// Folder of a library for --compile, which goes before an installed one (repeatable)
-    #[arg(long = "library", value_name = "DIR", requires = "compile")]
+    #[arg(long = "library", value_name = "DIR", requires = "builds")]
     libraries: Vec<PathBuf>,
     /// The arduino-cli for --compile [default: on the PATH]
-    #[arg(long, value_name = "PROGRAM", requires = "compile")]
+    #[arg(long, value_name = "PROGRAM", requires = "builds")]
     arduino_cli: Option<PathBuf>,
     /// Give up compiling after so many minutes
     #[arg(long, value_name = "MINUTES", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
@@ -79,6 +92,11 @@ pub struct Verify {
     /// Where --compile works [default: target/xip, or work-dir of the config file]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
+    #[command(flatten)]
+    board: BoardArgs,
+    /// Write the result as a page for a browser too, with plots of a board's loop; it opens without network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -94,6 +112,7 @@ struct Answer {
     good: bool,
     libraries: Option<Libraries>,
     program: Option<Looked>,
+    board: Option<Seen>,
     #[serde(flatten)]
     verdict: Verdict,
 }
@@ -117,6 +136,10 @@ impl Verify {
         let answer = self.look(&report);
         bar.finish();
         let answer = answer?;
+        if let Some(file) = &self.html {
+            let page = page::page(&answer.verdict, answer.board.as_ref())?;
+            fs::write(file, page)?;
+        }
         if self.json {
             ui::println(&serde_json::to_string_pretty(&answer)?)?;
         } else {
@@ -132,20 +155,27 @@ impl Verify {
 
     fn look(&self, report: Report<'_>) -> Result<Answer> {
         let expected = self.expected()?;
+        let port = self.board.find_port(report)?;
+        let menu = self.board.ab.then(|| self.menu(report)).transpose()?;
         let mut verdict = Verdict::default();
-        // Who names a finished program asks about that.
-        let asked = self.tree.is_some() || self.elf.is_none();
+        let base = self.base_fqbn(port.as_ref());
+        let fqbn = match &menu {
+            Some(menu) => with_option(&base, MENU, &menu.offer.suffix),
+            None => base.clone(),
+        };
+        // Who names a finished program, a log or a running board asks about that.
+        let asked = self.tree.is_some() || (self.elf.is_none() && !self.board.is_alone());
         let found = if asked {
-            match self.subject(&expected, report)? {
+            match self.subject(&expected, &fqbn, report)? {
                 Ok(found) => Some(found),
-                Err(why) if self.compile => {
+                Err(why) if self.builds() => {
                     verdict.checks.extend(files::not_run(&why, true));
                     None
                 }
                 Err(why) => bail!(Refusal::Usage(format!("no libraries to look at: {why}"))),
             }
         } else {
-            let why = "only the program was asked about; --tree names libraries";
+            let why = "only something else was asked about; --tree names libraries";
             verdict.checks.extend(files::not_run(why, false));
             None
         };
@@ -157,15 +187,45 @@ impl Verify {
             verdict.checks.extend(files::check(subject, report));
         }
         // Dropped at the end, with all that was built in it.
-        let build = self.compile.then(|| self.build_folder()).transpose()?;
+        let build = self.builds().then(|| self.build_folder()).transpose()?;
         let plan = compile::Plan {
-            source: self.source(build.as_ref().map(tempfile::TempDir::path), data.as_deref())?,
+            source: self.source(
+                build.as_ref().map(tempfile::TempDir::path),
+                data.as_deref(),
+                &fqbn,
+            )?,
             chip: &self.chip,
             subject: subject.as_ref(),
             expected: &expected,
             psram_mb: self.psram,
         };
         let (checks, program) = compile::check(&plan, report);
+        verdict.checks.extend(checks);
+        let built = built(&plan.source, program.as_ref(), &verdict.checks);
+        let stock = match (&menu, &plan.source) {
+            (
+                Some(_),
+                Source::Sketch {
+                    cli: Ok(cli),
+                    request,
+                },
+            ) => {
+                let request = Request {
+                    fqbn: with_option(&base, MENU, "stock"),
+                    build: request.build.join("stock"),
+                    ..request.clone()
+                };
+                Some(self.stock_program(cli, request, report))
+            }
+            _ => None,
+        };
+        let call = board::Call {
+            port: port.as_ref(),
+            built: built.as_ref(),
+            stock: stock.as_ref(),
+            report,
+        };
+        let (checks, board) = self.board.look(&call, &expected)?;
         verdict.checks.extend(checks);
         Ok(Answer {
             good: verdict.is_good(),
@@ -174,6 +234,7 @@ impl Verify {
                 account: subject.account(),
             }),
             program,
+            board,
             verdict,
         })
     }
@@ -182,6 +243,7 @@ impl Verify {
     fn subject(
         &self,
         expected: &Expected,
+        fqbn: &str,
         report: Report<'_>,
     ) -> Result<Result<(Subject, Option<PathBuf>), String>> {
         if let Some(tree) = &self.tree {
@@ -195,7 +257,7 @@ impl Verify {
             Ok(core) => core,
             Err(error) => return Ok(Err(format!("{error:#}; or name them with --tree"))),
         };
-        let root = match self.chosen_in_menu() {
+        let root = match self.chosen_in_menu(fqbn) {
             Some(offer) => Some(offer.place(&data.path).active()),
             None => core.libraries(&data.path, &self.chip),
         };
@@ -218,9 +280,9 @@ impl Verify {
         Ok(Ok((subject, Some(data.path))))
     }
 
-    /// The libraries that `--fqbn` chooses in the board's menu, where it does.
-    fn chosen_in_menu(&self) -> Option<Offer> {
-        let options = self.fqbn.split(':').nth(3)?;
+    /// The libraries that the FQBN chooses in the board's menu, where it does.
+    fn chosen_in_menu(&self, fqbn: &str) -> Option<Offer> {
+        let options = fqbn.split(':').nth(3)?;
         let (_, suffix) = options
             .split(',')
             .filter_map(|option| option.split_once('='))
@@ -233,7 +295,12 @@ impl Verify {
     }
 
     /// The program to look at. With `data`, arduino-cli takes the core from there.
-    fn source<'a>(&'a self, build: Option<&Path>, data: Option<&Path>) -> Result<Source<'a>> {
+    fn source<'a>(
+        &'a self,
+        build: Option<&Path>,
+        data: Option<&Path>,
+        fqbn: &str,
+    ) -> Result<Source<'a>> {
         if let Some(elf) = &self.elf {
             if !elf.is_file() {
                 bail!(Refusal::Usage(format!(
@@ -253,12 +320,79 @@ impl Verify {
             cli: cli.map_err(|error| format!("{error:#}")),
             request: Request {
                 sketch: self.sketch()?,
-                fqbn: self.fqbn.clone(),
+                fqbn: fqbn.to_owned(),
                 libraries: self.libraries.clone(),
                 build: build.to_owned(),
                 limit: Duration::from_secs(60 * self.compile_limit),
             },
         })
+    }
+
+    /// Whether a sketch is built.
+    fn builds(&self) -> bool {
+        self.compile || self.board.uploads()
+    }
+
+    /// The board to build for. Behind the chip's own USB the sketch's Serial must be that USB (boards.txt, CDCOnBoot).
+    fn base_fqbn(&self, port: Option<&Candidate>) -> String {
+        match &self.fqbn {
+            Some(fqbn) => fqbn.clone(),
+            None if port.is_some_and(|port| port.own_usb) => {
+                with_option(DEFAULT_FQBN, "CDCOnBoot", "cdc")
+            }
+            None => DEFAULT_FQBN.to_owned(),
+        }
+    }
+
+    /// The rebuilt libraries that the board's menu offers.
+    fn menu(&self, report: Report<'_>) -> Result<MenuState> {
+        let data = arduino::data_dir(self.data_dir.as_deref(), report)?;
+        let data =
+            data.context("no data folder of the Arduino programs; name it with --data-dir")?;
+        let mut offered = menu::menus(&data.path, &self.chip, Depth::Quick)?;
+        offered.retain(|state| state.in_menu && state.offer.core == self.core);
+        let many = offered.len() > 1;
+        match offered.pop() {
+            Some(only) if !many => Ok(only),
+            Some(_) => bail!(Refusal::Usage(
+                "the board's menu offers several rebuilt libraries; run --compile and --port with each FQBN".into()
+            )),
+            None => bail!(Refusal::Usage(format!(
+                "the menu of core {} offers no rebuilt libraries: cargo xtask install --as menu puts them there",
+                self.core
+            ))),
+        }
+    }
+
+    /// The sketch built with stock libraries, or why it is not.
+    fn stock_program(
+        &self,
+        cli: &ArduinoCli,
+        request: Request,
+        report: Report<'_>,
+    ) -> Result<Built, String> {
+        fs::create_dir_all(&request.build).map_err(|error| error.to_string())?;
+        let plan = compile::Plan {
+            source: Source::Sketch {
+                cli: Ok(cli.clone()),
+                request,
+            },
+            chip: &self.chip,
+            subject: None,
+            expected: &Expected::Stock,
+            psram_mb: self.psram,
+        };
+        let (checks, program) = compile::check(&plan, report);
+        let wrong = checks.iter().find_map(|check| match &check.outcome {
+            Outcome::Failed { why, .. } => Some(why.clone()),
+            _ => None,
+        });
+        match built(&plan.source, program.as_ref(), &checks) {
+            Some(built) if wrong.is_none() => Ok(built),
+            _ => {
+                Err(wrong.unwrap_or_else(|| "the sketch was not built with stock libraries".into()))
+            }
+        }
     }
 
     fn sketch(&self) -> Result<PathBuf> {
@@ -299,6 +433,39 @@ impl Verify {
     }
 }
 
+/// What can be uploaded.
+fn built(source: &Source<'_>, program: Option<&Looked>, checks: &[Check]) -> Option<Built> {
+    let Source::Sketch {
+        cli: Ok(cli),
+        request,
+    } = source
+    else {
+        return None;
+    };
+    let compiled = |check: &Check| check.id == "compile.built" && !check.is_bad();
+    let folder = program?.elf.parent()?;
+    checks.iter().any(compiled).then(|| Built {
+        cli: cli.clone(),
+        request: request.clone(),
+        folder: folder.to_owned(),
+    })
+}
+
+/// `fqbn` with one option more, in place of that option's value where it has one.
+fn with_option(fqbn: &str, option: &str, value: &str) -> String {
+    let mut parts = fqbn.splitn(4, ':');
+    let board: Vec<&str> = parts.by_ref().take(3).collect();
+    let mut options: Vec<String> = parts
+        .next()
+        .unwrap_or_default()
+        .split(',')
+        .filter(|pair| !pair.is_empty() && pair.split('=').next() != Some(option))
+        .map(str::to_owned)
+        .collect();
+    options.push(format!("{option}={value}"));
+    format!("{}:{}", board.join(":"), options.join(","))
+}
+
 /// The result for a person.
 fn print(answer: &Answer) -> Result<()> {
     if let Some(libraries) = &answer.libraries {
@@ -319,5 +486,24 @@ fn print(answer: &Answer) -> Result<()> {
     if !table.is_empty() {
         ui::println(&format!("\n{}", table.trim_fmt()))?;
     }
-    Ok(())
+    answer.board.iter().try_for_each(board::print)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_option;
+
+    #[test]
+    fn an_option_takes_the_place_of_its_like() {
+        for (fqbn, with) in [
+            ("esp32:esp32:esp32s3", "esp32:esp32:esp32s3:CoreLibs=stock"),
+            ("e:e:s3:PSRAM=opi", "e:e:s3:PSRAM=opi,CoreLibs=stock"),
+            (
+                "e:e:s3:CoreLibs=xip-ecc,PSRAM=opi",
+                "e:e:s3:PSRAM=opi,CoreLibs=stock",
+            ),
+        ] {
+            assert_eq!(with_option(fqbn, "CoreLibs", "stock"), with);
+        }
+    }
 }

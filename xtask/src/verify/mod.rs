@@ -1,15 +1,18 @@
 //! The last stage: is it really running from PSRAM?
 //!
-//! [`files`] looks at a libraries tree ([`subject`]), [`compile`] at a program ([`program`]). Each gives [`Check`]s; a
+//! [`files`] looks at a libraries tree ([`subject`]), [`compile`] at a program ([`program`]), [`board`] at what
+//! a board puts out. Each gives [`Check`]s; a
 //! [`Verdict`] holds them all.
 
 use std::collections::BTreeMap;
 
+pub mod board;
 pub mod compile;
 pub mod files;
 #[cfg(test)]
 mod made_up;
 mod object_file;
+pub mod page;
 pub mod program;
 pub mod psram;
 mod settings;

@@ -40,8 +40,22 @@ pub struct Request {
     pub limit: Duration,
 }
 
-/// What a program wrote.
+/// What is to be uploaded.
+#[derive(Debug, Clone, Copy)]
+pub struct Upload<'a> {
+    /// What was compiled.
+    pub request: &'a Request,
+    /// The folder that holds the program.
+    pub build: &'a Path,
+    /// The board's serial port.
+    pub port: &'a str,
+    /// When to give up.
+    pub limit: Duration,
+}
+
+/// What a program wrote, and whether it was content.
 struct Output {
+    success: bool,
     stdout: String,
     stderr: String,
 }
@@ -108,6 +122,50 @@ impl ArduinoCli {
         })
     }
 
+    /// Uploads what was compiled; gives the port that the board has afterwards, where it is another.
+    ///
+    /// # Errors
+    /// It does not end in time, or what it says of its failure.
+    pub fn upload(&self, upload: &Upload<'_>) -> Result<Option<String>> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Uploaded {
+            error: String,
+            stderr: String,
+            updated_upload_port: Option<Port>,
+        }
+        #[derive(Deserialize)]
+        struct Port {
+            address: Option<String>,
+        }
+        let words: [&OsStr; 8] = [
+            "upload".as_ref(),
+            "--fqbn".as_ref(),
+            upload.request.fqbn.as_ref(),
+            "--port".as_ref(),
+            upload.port.as_ref(),
+            "--input-dir".as_ref(),
+            upload.build.as_ref(),
+            upload.request.sketch.as_ref(),
+        ];
+        let output = self.run(self.command(&words)?, upload.limit)?;
+        let told: Uploaded = serde_json::from_str(&output.stdout)
+            .or_else(|_| serde_json::from_str(&output.stderr))
+            .unwrap_or_default();
+        if output.success && told.error.is_empty() {
+            let port = told.updated_upload_port.and_then(|port| port.address);
+            return Ok(port.filter(|port| !port.is_empty() && port != upload.port));
+        }
+        let lines = [&told.error, &told.stderr, &output.stderr, &output.stdout];
+        let last = lines
+            .into_iter()
+            .find_map(|text| text.lines().rfind(|line| !line.trim().is_empty()));
+        bail!(
+            "arduino-cli upload failed: {}",
+            last.unwrap_or("it says nothing").trim()
+        )
+    }
+
     /// `--format json`: `--json` is of version 1 and later.
     fn command(&self, words: &[&OsStr]) -> Result<Command> {
         let (shell, program) = (Shell::new()?, &self.program);
@@ -132,7 +190,10 @@ impl ArduinoCli {
             .spawn()
             .with_context(running)?;
         let begun = Instant::now();
-        while child.try_wait().with_context(running)?.is_none() {
+        let status = loop {
+            if let Some(status) = child.try_wait().with_context(running)? {
+                break status;
+            }
             if begun.elapsed() > limit {
                 // It may have ended just now; then there is nothing left to end.
                 let _ = child.kill();
@@ -144,7 +205,7 @@ impl ArduinoCli {
                 );
             }
             std::thread::sleep(Duration::from_millis(20));
-        }
+        };
         let text = |file: &mut std::fs::File| -> Result<String> {
             let mut bytes = Vec::new();
             file.rewind()?;
@@ -152,6 +213,7 @@ impl ArduinoCli {
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         };
         Ok(Output {
+            success: status.success(),
             stdout: text(&mut stdout).with_context(running)?,
             stderr: text(&mut stderr).with_context(running)?,
         })

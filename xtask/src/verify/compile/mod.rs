@@ -17,7 +17,7 @@ use crate::names::Chip;
 use crate::patchset::PatchSet;
 use crate::progress::{Event, Report};
 
-pub use arduino_cli::{ArduinoCli, Request};
+pub use arduino_cli::{ArduinoCli, Request, Upload};
 use built::{Linked, Sdk, build};
 
 /// The names of the checks and what must hold, in the order in which they are told.
