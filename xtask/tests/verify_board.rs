@@ -5,6 +5,8 @@
 
 #[path = "../src/verify/board/made_up.rs"]
 mod made_up;
+#[path = "../src/verify/made_up.rs"]
+mod made_up_tree;
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -20,6 +22,7 @@ use serialport::{SerialPort, TTYPort};
 use simulator::Libraries;
 
 static XIP: LazyLock<Board> = LazyLock::new(|| Board::new(Libraries::Xip));
+static STOCK: LazyLock<Board> = LazyLock::new(|| Board::new(Libraries::Stock));
 
 /// What the board behind the pseudo terminal does.
 #[derive(Clone, Copy, PartialEq)]
@@ -33,12 +36,12 @@ enum Manner {
     Simulated,
 }
 
-fn answer(manner: Manner, command: &str, run: u32) -> Vec<u8> {
+fn answer(manner: Manner, board: &Board, command: &str, run: u32) -> Vec<u8> {
     let source = match manner {
         Manner::Simulated => Source::Simulation,
         _ => Source::Board,
     };
-    let whole = XIP.answer(source, command, run);
+    let whole = board.answer(source, command, run);
     if command != "run" {
         return whole.into_bytes();
     }
@@ -58,7 +61,7 @@ fn answer(manner: Manner, command: &str, run: u32) -> Vec<u8> {
             .concat()
         }
         Manner::Reset => {
-            let again = XIP.answer(source, "info", run + 1);
+            let again = board.answer(source, "info", run + 1);
             format!("{half}\r\nrst:0x8 (TG1WDT_SYS_RST),boot:0x8 (SPI_FAST_FLASH_BOOT)\r\n{again}")
                 .into_bytes()
         }
@@ -71,6 +74,14 @@ fn answer(manner: Manner, command: &str, run: u32) -> Vec<u8> {
 
 /// A run of `verify` against a board of that manner: exit code, JSON, standard error.
 fn verify(manner: Manner, words: &[&str]) -> (i32, Value, String) {
+    verify_with(&|| (manner, &XIP), words)
+}
+
+/// The same, where the manner and the program may change between the commands.
+fn verify_with(
+    now: &(dyn Fn() -> (Manner, &'static Board) + Sync),
+    words: &[&str],
+) -> (i32, Value, String) {
     let (mut board, port) = TTYPort::pair().unwrap();
     let name = port.name().unwrap();
     let over = AtomicBool::new(false);
@@ -91,7 +102,8 @@ fn verify(manner: Manner, words: &[&str]) -> (i32, Value, String) {
                 };
                 run += 1;
                 // A terminal holds little: the other side must read meanwhile.
-                for piece in answer(manner, &command, run).chunks(256) {
+                let (manner, program) = now();
+                for piece in answer(manner, program, &command, run).chunks(256) {
                     board.write_all(piece).unwrap();
                 }
             }
@@ -271,4 +283,74 @@ fn what_was_compiled_is_uploaded_to_the_port() {
     let why = check(&json, "board.upload")["why"].as_str().unwrap();
     assert!(why.contains("Failed uploading: exit status 2"), "{why}");
     assert_eq!(check(&json, "board.report")["outcome"], "not-run");
+}
+
+/// The menu as `install --as menu` writes it.
+const MENU: &str = "# >>> cargo xtask: menu \"Core libraries\", written by it; taken out again by: cargo xtask install --revert --as menu
+menu.CoreLibs=Core libraries
+esp32s3.menu.CoreLibs.stock=Stock (Espressif's)
+esp32s3.menu.CoreLibs.xip-ecc=Patched: xip-ecc
+esp32s3.menu.CoreLibs.xip-ecc.build.chip_variant=esp32s3-xip-ecc
+# <<< cargo xtask: menu \"Core libraries\"
+";
+
+#[test]
+fn both_choices_of_the_menu_are_run_in_one_go() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().to_str().unwrap();
+    let words = [
+        "--ab",
+        "--arduino-cli",
+        &stand_in(dir.path(), "echo '{}'"),
+        "--work-dir",
+        home,
+        "--data-dir",
+        home,
+    ];
+    let platform = dir.path().join("packages/esp32/hardware/esp32/3.3.12");
+    fs::create_dir_all(&platform).unwrap();
+    fs::write(platform.join("boards.txt"), "esp32s3.build.mcu=esp32s3\n").unwrap();
+    fs::write(platform.join("platform.txt"), "version=3.3.12\n").unwrap();
+    let (code, _, error) = verify(Manner::Whole, &words);
+    assert!(code == 2 && error.contains("install --as menu"), "{error}");
+
+    fs::write(platform.join("boards.local.txt"), MENU).unwrap();
+    let libraries = dir
+        .path()
+        .join("packages/esp32/tools/esp32s3-xip-ecc-libs/3.3.12");
+    made_up_tree::write_tree(&libraries, true);
+    let noted = dir.path().join("words");
+    let now = || {
+        let noted = fs::read_to_string(&noted).unwrap_or_default();
+        let last = noted
+            .lines()
+            .rfind(|line| line.starts_with("upload"))
+            .unwrap_or_default();
+        let stock = last.contains("CoreLibs=stock");
+        (Manner::Whole, if stock { &*STOCK } else { &*XIP })
+    };
+    let (code, json, error) = verify_with(&now, &words);
+    // The stand-in compiles no program.
+    assert_eq!(code, 3, "{error}");
+    let uploads = fs::read_to_string(&noted).unwrap();
+    let uploads: Vec<&str> = uploads
+        .lines()
+        .filter(|line| line.starts_with("upload"))
+        .collect();
+    assert_eq!(uploads.len(), 2, "{uploads:?} {json:#}");
+    assert!(
+        uploads[0].contains("PSRAM=opi,CoreLibs=xip-ecc"),
+        "{uploads:?}"
+    );
+    assert!(
+        uploads[1].contains("PSRAM=opi,CoreLibs=stock"),
+        "{uploads:?}"
+    );
+    assert_eq!(check(&json, "board.loop")["outcome"], "passed");
+    assert_eq!(check(&json, "board.stock")["outcome"], "passed", "{json:#}");
+    let row = &json["board"]["table"][7];
+    assert!(
+        row["stock"]["loop_hz"].as_f64().unwrap() < 20.0
+            && row["run"]["loop_hz"].as_f64().unwrap() > 498.5
+    );
 }

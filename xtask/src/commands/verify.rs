@@ -383,16 +383,17 @@ impl Verify {
             psram_mb: self.psram,
         };
         let (checks, program) = compile::check(&plan, report);
-        let wrong = checks.iter().find_map(|check| match &check.outcome {
-            Outcome::Failed { why, .. } => Some(why.clone()),
-            _ => None,
-        });
-        match built(&plan.source, program.as_ref(), &checks) {
-            Some(built) if wrong.is_none() => Ok(built),
-            _ => {
-                Err(wrong.unwrap_or_else(|| "the sketch was not built with stock libraries".into()))
-            }
-        }
+        // Where it runs from is for the board to say.
+        built(&plan.source, program.as_ref(), &checks).ok_or_else(|| {
+            let why = checks.iter().find_map(|check| match &check.outcome {
+                Outcome::Failed { why, .. } => Some(why.clone()),
+                _ => None,
+            });
+            format!(
+                "not built with stock libraries: {}",
+                why.unwrap_or_default()
+            )
+        })
     }
 
     fn sketch(&self) -> Result<PathBuf> {

@@ -73,7 +73,7 @@ fn stock_libraries_fail_where_they_should() {
     assert_eq!(bad(&judged(&*STOCK, &Expected::AsTheySay)), failing);
     let checks = judged(&*STOCK, &set("xip-ecc"));
     let id = |id: &&str| checks.iter().any(|check| check.id == *id && check.is_bad());
-    assert!(failing.iter().all(|failing| id(failing)) && id(&"board.ecc"));
+    assert!(failing.iter().all(&id) && id(&"board.ecc"));
     assert_eq!(
         bad(&judged(&*XIP, &Expected::Stock)),
         ["board.placement", "board.symbols", "board.ecc"]
