@@ -83,8 +83,9 @@ impl Build {
     fn run(self) -> Result<()> {
         let workspace = workspace();
         let target_dir = workspace.join("target").join("firmware");
-        let folder = self.target.mcu().map_or("host", |_| "FlightLog");
-        let out = self.out.unwrap_or_else(|| target_dir.join(folder));
+        let out = self
+            .out
+            .unwrap_or_else(|| library::default_out(&workspace, self.target));
         let toolchain = toolchain::find(self.target, self.toolchain.as_deref())?;
         library::check_out(&out)?;
         let files = library::files(self.target, &workspace)?;

@@ -13,6 +13,7 @@ use self::board::{BoardArgs, Built};
 use super::{DEFAULT_CHIP, DEFAULT_CORE};
 use crate::arduino::{self, Search, Surroundings, cores};
 use crate::exit::Refusal;
+use crate::firmware;
 use crate::libs::Tree;
 use crate::names::{Chip, CoreVersion};
 use crate::patchset;
@@ -74,7 +75,8 @@ pub struct Verify {
     /// ESP32-S3 with octal PSRAM; behind its own USB with CDCOnBoot=cdc]
     #[arg(long, value_name = "FQBN")]
     fqbn: Option<String>,
-    /// Folder of a library for --compile, which goes before an installed one (repeatable)
+    /// Folder of a library for --compile, which goes before an installed one (repeatable) [default: for StallBench, where
+    /// `firmware build` lays it out]
     #[arg(long = "library", value_name = "DIR", requires = "builds")]
     libraries: Vec<PathBuf>,
     /// The arduino-cli for --compile [default: on the PATH]
@@ -316,12 +318,17 @@ impl Verify {
             ));
         };
         let cli = ArduinoCli::find(self.arduino_cli.as_deref(), data);
+        let cli = cli.map_err(|error| format!("{error:#}"));
+        let (cli, libraries) = match self.libraries(&super::workspace()) {
+            Ok(libraries) => (cli, libraries),
+            Err(why) => (cli.and(Err(why)), Vec::new()),
+        };
         Ok(Source::Sketch {
-            cli: cli.map_err(|error| format!("{error:#}")),
+            cli,
             request: Request {
                 sketch: self.sketch()?,
                 fqbn: fqbn.to_owned(),
-                libraries: self.libraries.clone(),
+                libraries,
                 build: build.to_owned(),
                 limit: Duration::from_secs(60 * self.compile_limit),
             },
@@ -394,6 +401,21 @@ impl Verify {
                 why.unwrap_or_default()
             )
         })
+    }
+
+    /// The libraries for the sketch. StallBench is linked with the flight logger, which has to be built before.
+    fn libraries(&self, workspace: &Path) -> Result<Vec<PathBuf>, String> {
+        if self.sketch.is_some() || !self.libraries.is_empty() {
+            return Ok(self.libraries.clone());
+        }
+        match firmware::library::laid_out(workspace) {
+            Some(library) => Ok(vec![library]),
+            None => Err(
+                "StallBench is linked with the flight logger, which is not built: cargo xtask firmware build, or name its \
+                 folder with --library"
+                    .into(),
+            ),
+        }
     }
 
     fn sketch(&self) -> Result<PathBuf> {

@@ -63,6 +63,19 @@ pub fn archive_path(target: Target) -> String {
     format!("src/{}/libflightlog.a", target.mcu().unwrap_or("host"))
 }
 
+/// The library in the folder where it is laid out by default, if it holds the archive for boards with the ESP32-S3.
+pub fn laid_out(workspace: &Path) -> Option<PathBuf> {
+    let folder = default_out(workspace, Target::Esp32s3);
+    let archive = folder.join(archive_path(Target::Esp32s3));
+    archive.is_file().then_some(folder)
+}
+
+/// Where it is laid out unless the user says otherwise.
+pub fn default_out(workspace: &Path, target: Target) -> PathBuf {
+    let folder = target.mcu().map_or("host", |_| NAME);
+    workspace.join("target").join("firmware").join(folder)
+}
+
 /// The files of a sketch, as an example of the library.
 fn sketch(firmware: &Path, name: &str) -> Result<Vec<File>> {
     let folder = firmware.join(name);
