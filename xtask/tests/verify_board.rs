@@ -235,6 +235,8 @@ fn what_was_compiled_is_uploaded_to_the_port() {
         work,
         "--fqbn",
         "esp32:esp32:esp32s3:PSRAM=opi",
+        "--library",
+        work,
     ];
     let (code, json, error) = verify(Manner::Whole, &words);
     // The file that was compiled is no program, and that is found; the board is asked all the same.
@@ -277,6 +279,8 @@ fn what_was_compiled_is_uploaded_to_the_port() {
         work,
         "--data-dir",
         work,
+        "--library",
+        work,
     ];
     let (code, json, _) = verify(Manner::Whole, &words);
     assert_eq!(code, 3);
@@ -305,6 +309,8 @@ fn both_choices_of_the_menu_are_run_in_one_go() {
         "--work-dir",
         home,
         "--data-dir",
+        home,
+        "--library",
         home,
     ];
     let platform = dir.path().join("packages/esp32/hardware/esp32/3.3.12");

@@ -203,6 +203,22 @@ mod tests {
     }
 
     #[test]
+    fn only_a_library_with_the_board_s_archive_counts_as_laid_out() {
+        let workspace = tempfile::tempdir().unwrap();
+        assert_eq!(laid_out(workspace.path()), None);
+        for (target, architecture) in [
+            (Target::Riscv32imc, Architecture::Riscv32),
+            (Target::Esp32s3, Architecture::Xtensa),
+        ] {
+            let out = default_out(workspace.path(), target);
+            write(target, &[], &reduced(architecture), &out).unwrap();
+            let found = laid_out(workspace.path());
+            assert_eq!(found, (target == Target::Esp32s3).then(|| out.clone()));
+            fs::remove_dir_all(out).unwrap();
+        }
+    }
+
+    #[test]
     fn an_archive_of_another_chip_never_reaches_a_chip_s_folder() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("FlightLog");

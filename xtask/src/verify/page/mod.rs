@@ -1,6 +1,6 @@
 //! The result as one page for a browser: no script, no font, nothing from a network.
 //!
-//! Every text goes through [`text`]: a log may hold anything.
+//! Every text goes through `text`: a log may hold anything.
 
 mod plots;
 
