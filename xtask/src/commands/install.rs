@@ -364,6 +364,12 @@ fn shown_revert(done: &Reverted) -> String {
     ));
     if done.outcome == Outcome::Done && back {
         lines.push(String::new());
+        if done.recorded {
+            lines.push(
+                "They have names and sizes as recorded; cargo xtask status --verify reads every file."
+                    .to_owned(),
+            );
+        }
         lines.push("Next: restart the Arduino IDE if it is open, and compile again.".to_owned());
         if let Some(aside) = &done.aside {
             lines.push(format!(

@@ -20,7 +20,9 @@ use crate::ui;
 /// Every core version and chip is looked at: stock, patched (by which set, when), patched by hand, mixed or damaged, what is
 /// set aside, the menu of `install --as menu`, runs that were cut off, and builds that the programs keep. Nothing is changed.
 ///
-/// Exit code 3: with --verify, where libraries are damaged or of two builds.
+/// Without --verify names and sizes are looked at, and the exit code is 0 whatever is found.
+///
+/// Exit code 3: with --verify, where libraries are damaged or of two builds. Files that do not belong there are no damage.
 #[derive(Debug, clap::Args)]
 pub struct StatusCommand {
     /// Only this version of the Arduino core for ESP32
@@ -181,7 +183,13 @@ fn rows(status: &Status) -> Vec<[String; 3]> {
             };
             if core.asides.is_empty()
                 && core.stock == Content::Missing
-                && core.active == (Content::Stock { recorded: false })
+                && matches!(
+                    core.active,
+                    Content::Stock {
+                        recorded: false,
+                        ..
+                    }
+                )
             {
                 untouched.push(state.chip.to_string());
                 continue;
@@ -216,8 +224,12 @@ fn rows(status: &Status) -> Vec<[String; 3]> {
         }
         calm(&mut rows);
         if !untouched.is_empty() {
-            let line = Content::Stock { recorded: false }.summary();
-            rows.push([name, untouched.join(" "), line]);
+            let line = Content::Stock {
+                recorded: false,
+                read: false,
+                extra: Vec::new(),
+            };
+            rows.push([name, untouched.join(" "), line.summary()]);
         }
     }
     rows

@@ -28,6 +28,10 @@ pub enum Content {
         /// Whether they were held against the list that was made before they were first renamed. Without that list they are
         /// taken for stock because nothing in them says otherwise.
         recorded: bool,
+        /// Whether every file was read for that, and not only its name and size looked at.
+        read: bool,
+        /// Files that are no part of the release; all of its own are there.
+        extra: Vec<String>,
     },
     /// Libraries of a package, every file as it was in there.
     Patched(Box<Patched>),
@@ -43,7 +47,7 @@ pub enum Content {
         /// What does not fit to the rest, a line each.
         files: Vec<String>,
     },
-    /// A libraries tree in which files are missing, changed, or too many.
+    /// A libraries tree in which files are missing or changed.
     Damaged {
         /// What the rest of the files are.
         of: Origin,
@@ -68,6 +72,8 @@ pub struct Patched {
     pub manifest_sha256: Option<String>,
     /// The install that put it there; `None` where it was unpacked by hand.
     pub installed: Option<InstallRecord>,
+    /// Files that are no part of the package; all of its own are there.
+    pub extra: Vec<String>,
 }
 
 /// Where the files of a damaged tree come from, for the most part.
@@ -108,12 +114,31 @@ impl Content {
     pub fn summary(&self) -> String {
         match self {
             Self::Missing => "there is no such folder".to_owned(),
-            Self::Stock { recorded: true } => "stock, every file as recorded".to_owned(),
-            Self::Stock { recorded: false } => "stock, by all that can be seen".to_owned(),
-            Self::Patched(patched) => match &patched.patch_set {
-                Some(set) => format!("patched, set {}", set.name),
-                None => format!("patched, {}, unverified: no manifest", patched.suffix),
-            },
+            Self::Stock {
+                recorded,
+                read,
+                extra,
+            } => {
+                let how = match (recorded, read) {
+                    (true, true) => "every file as recorded",
+                    (true, false) => "names and sizes as recorded",
+                    (false, _) => "by all that can be seen",
+                };
+                match strangers(extra) {
+                    Some(strangers) => format!("stock, and {strangers}"),
+                    None => format!("stock, {how}"),
+                }
+            }
+            Self::Patched(patched) => {
+                let what = match &patched.patch_set {
+                    Some(set) => format!("patched, set {}", set.name),
+                    None => format!("patched, {}, unverified: no manifest", patched.suffix),
+                };
+                match strangers(&patched.extra) {
+                    Some(strangers) => format!("{what}, and {strangers}"),
+                    None => what,
+                }
+            }
             Self::PatchedByHand { xip, .. } if xip.is_empty() => {
                 "built by somebody else, not the release".to_owned()
             }
@@ -143,9 +168,28 @@ impl Content {
         }
     }
 
+    /// The files in a whole tree that are no part of it.
+    pub(super) fn extra(&self) -> &[String] {
+        match self {
+            Self::Stock { extra, .. } => extra,
+            Self::Patched(patched) => &patched.extra,
+            _ => &[],
+        }
+    }
+
     /// Whether the folder holds libraries of which the stock ones are no part, so that it may be given up for others.
     pub(super) fn is_patched(&self) -> bool {
         self.suffix().is_some()
+    }
+}
+
+/// How many files do not belong there, and which; `None` for none.
+pub(super) fn strangers(extra: &[String]) -> Option<String> {
+    let which = super::archive::some(extra);
+    match extra.len() {
+        0 => None,
+        1 => Some(format!("1 file that does not belong there: {which}")),
+        more => Some(format!("{more} files that do not belong there: {which}")),
     }
 }
 
@@ -219,19 +263,23 @@ fn with_manifest(root: &Path, path: &Path, records: Records<'_>, depth: Depth) -
     let mut found = files::walk(root)?;
     found.files.retain(|file| file.name != manifest::FILE_NAME);
     let differences = listing::compare(&found, &manifest.files, depth)?;
-    if differences.none() {
-        let manifest_sha256 = digest::sha256(&text);
-        return Ok(Content::Patched(Box::new(Patched {
-            installed: records.install_of(&suffix, &manifest_sha256)?,
-            suffix,
-            patch_set: Some(manifest.patch_set),
-            manifest_sha256: Some(manifest_sha256),
-        })));
+    if !differences.none()
+        && let Some(stock) = records.stock_list()?
+        && differences.all_from(&stock, depth)
+    {
+        return Ok(mixed(&differences));
     }
-    match records.stock_list()? {
-        Some(stock) if differences.all_from(&stock, depth) => Ok(mixed(&differences)),
-        _ => Ok(damaged(&suffix, differences.lines())),
-    }
+    let Some(extra) = differences.only_extra() else {
+        return Ok(damaged(&suffix, differences.lines()));
+    };
+    let manifest_sha256 = digest::sha256(&text);
+    Ok(Content::Patched(Box::new(Patched {
+        installed: records.install_of(&suffix, &manifest_sha256)?,
+        suffix,
+        patch_set: Some(manifest.patch_set),
+        manifest_sha256: Some(manifest_sha256),
+        extra,
+    })))
 }
 
 fn mixed(differences: &Differences) -> Content {
@@ -249,7 +297,7 @@ fn without_manifest(tree: &Tree, records: Records<'_>, depth: Depth) -> Result<C
         None => None,
     };
     if from_stock.as_ref().is_some_and(Differences::none) {
-        return Ok(Content::Stock { recorded: true });
+        return Ok(as_recorded(depth, Vec::new()));
     }
     if let Some(content) = of_unverified_package(&found, stock.as_deref(), records, depth)? {
         return Ok(content);
@@ -271,16 +319,32 @@ fn without_manifest(tree: &Tree, records: Records<'_>, depth: Depth) -> Result<C
             ecc: !on.is_empty() && on.iter().all(|setting| setting.ecc),
             xip: on.iter().map(|setting| setting.variant.clone()).collect(),
         },
-        Some(differences) => Content::Damaged {
-            of: Origin::Stock,
-            files: differences.lines(),
+        Some(differences) => match differences.only_extra() {
+            Some(extra) => as_recorded(depth, extra),
+            None => Content::Damaged {
+                of: Origin::Stock,
+                files: differences.lines(),
+            },
         },
         None if !found.odd.is_empty() => Content::Damaged {
             of: Origin::Stock,
             files: found.odd,
         },
-        None => Content::Stock { recorded: false },
+        None => Content::Stock {
+            recorded: false,
+            read: false,
+            extra: Vec::new(),
+        },
     })
+}
+
+/// Stock libraries of which every file was found as the list has it.
+fn as_recorded(depth: Depth, extra: Vec<String>) -> Content {
+    Content::Stock {
+        recorded: true,
+        read: depth == Depth::Full,
+        extra,
+    }
 }
 
 /// A tree that an install of ours left from a package without a manifest.
@@ -292,16 +356,17 @@ fn of_unverified_package(
 ) -> Result<Option<Content>> {
     for (suffix, record, list) in records.unverified()? {
         let differences = listing::compare(found, &list, depth)?;
-        if differences.none() {
+        if !differences.none() && stock.is_some_and(|stock| differences.all_from(stock, depth)) {
+            return Ok(Some(mixed(&differences)));
+        }
+        if let Some(extra) = differences.only_extra() {
             return Ok(Some(Content::Patched(Box::new(Patched {
                 suffix,
                 patch_set: None,
                 manifest_sha256: None,
                 installed: Some(record),
+                extra,
             }))));
-        }
-        if stock.is_some_and(|stock| differences.all_from(stock, depth)) {
-            return Ok(Some(mixed(&differences)));
         }
     }
     Ok(None)

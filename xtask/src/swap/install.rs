@@ -159,6 +159,9 @@ impl Job<'_> {
     }
 
     fn is_of(&self, patched: &Patched) -> bool {
+        if !patched.extra.is_empty() {
+            return false;
+        }
         match &self.archive.manifest {
             Some((_, sha256)) => patched.manifest_sha256.as_deref() == Some(sha256),
             None => {
@@ -173,10 +176,9 @@ impl Job<'_> {
 
     fn plan(&self) -> Result<Plan> {
         let same_stock = || {
-            let list = |root: PathBuf| -> Result<Vec<FileRecord>> {
-                listing::record(&files::walk(&root)?.files, |_| {})
-            };
-            Ok(list(self.place.active())? == list(self.place.stock())?)
+            let active = listing::record(&files::walk(&self.place.active())?.files, |_| {})?;
+            let stock = files::walk(&self.place.stock())?;
+            Ok(listing::compare(&stock, &active, Depth::Full)?.none())
         };
         state::with_standing(self.place, |standing| standing.install(same_stock))
     }

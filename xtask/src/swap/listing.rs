@@ -35,8 +35,21 @@ pub(super) struct Differences {
 }
 
 impl Differences {
+    /// A list made while a desktop's file stood there names it too.
+    fn miss(&mut self, file: &FileRecord) {
+        if !is_litter(&file.path) {
+            self.missing.push(file.path.clone());
+        }
+    }
+
     pub(super) fn none(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The files that are too many where nothing else differs: whoever put them there, the libraries are whole.
+    pub(super) fn only_extra(&self) -> Option<Vec<String>> {
+        let whole = self.missing.is_empty() && self.changed.is_empty() && self.odd.is_empty();
+        whole.then(|| self.extra.iter().map(|file| file.path.clone()).collect())
     }
 
     /// A line for each.
@@ -78,7 +91,21 @@ impl Differences {
     }
 }
 
-/// Holds what was found in a folder against a list sorted by path. Without hashing, `sha256` of what is given back is empty.
+/// Whether a file of that name is one that desktops and editors leave in any folder: no compile reads it, and it may come
+/// and go.
+pub(super) fn is_litter(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is = |known: &str| name.eq_ignore_ascii_case(known);
+    // Finder, Explorer (twice), macOS on foreign disks, Dolphin, vi's swap file, Emacs' lock, backups of most editors.
+    [".DS_Store", "Thumbs.db", "desktop.ini", ".directory"]
+        .into_iter()
+        .any(is)
+        || ["._", ".#"].iter().any(|start| name.starts_with(start))
+        || name.ends_with('~')
+        || name.starts_with('.') && [".swp", ".swo"].iter().any(|end| name.ends_with(end))
+}
+
+/// Holds what was found in a folder against a list sorted by path, desktops' files aside. Without hashing, `sha256` of what is given back is empty.
 pub(super) fn compare(found: &Walked, list: &[FileRecord], depth: Depth) -> Result<Differences> {
     let hash = |file: &TreeFile| Ok(digest::sha256_file(&file.disk)?.1);
     let hashes: Vec<String> = match depth {
@@ -93,13 +120,13 @@ pub(super) fn compare(found: &Walked, list: &[FileRecord], depth: Depth) -> Resu
     let mut list = list.iter().peekable();
     for (file, sha256) in found.files.iter().zip(hashes) {
         while let Some(missing) = list.next_if(|want| want.path < file.name) {
-            differences.missing.push(missing.path.clone());
+            differences.miss(missing);
         }
         let want = list.next_if(|want| want.path == file.name);
         let same = want.is_some_and(|want| {
             want.size == file.size && (depth == Depth::Quick || want.sha256 == sha256)
         });
-        if !same {
+        if !same && !is_litter(&file.name) {
             let group = match want {
                 Some(_) => &mut differences.changed,
                 None => &mut differences.extra,
@@ -111,9 +138,7 @@ pub(super) fn compare(found: &Walked, list: &[FileRecord], depth: Depth) -> Resu
             });
         }
     }
-    differences
-        .missing
-        .extend(list.map(|missing| missing.path.clone()));
+    list.for_each(|missing| differences.miss(missing));
     Ok(differences)
 }
 
@@ -249,6 +274,34 @@ mod tests {
                 "z: does not belong there"
             ]
         );
+    }
+
+    #[test]
+    fn desktops_files_come_and_go() {
+        let litter = [
+            ".DS_Store",
+            "lib/.DS_Store",
+            "lib/Thumbs.db",
+            "Desktop.ini",
+            "lib/._libhal.a",
+            "include/c.h~",
+            "include/.c.h.swp",
+        ];
+        let mut files = vec![("lib/a.a", "abc")];
+        let without = recorded(&tree(&files));
+        files.extend(litter.map(|path| (path, "")));
+        let littered = tree(&files);
+        let found = files::walk(littered.path()).unwrap();
+        let with = recorded(&littered);
+        let clean = tree(&files[..1]);
+        let clean = files::walk(clean.path()).unwrap();
+        for depth in [Depth::Quick, Depth::Full] {
+            assert!(compare(&found, &without, depth).unwrap().none());
+            assert!(compare(&clean, &with, depth).unwrap().none());
+        }
+        for header in ["lib/DS_Store", "include/c.h.orig", "a.ini", ".hidden"] {
+            assert!(!is_litter(header), "{header}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::content::{Content, Origin};
+use super::content::{self, Content, Origin};
 use super::place::{OWN, Place, STAGING, STOCK};
 use crate::exit::Refusal;
 
@@ -27,6 +27,8 @@ pub(super) struct Plan {
     pub(super) remove: Vec<String>,
     /// Where the tree that was active goes, where it is kept.
     pub(super) aside: Option<String>,
+    /// The stock tree that a revert puts back was held against its list, by names and sizes.
+    pub(super) recorded: bool,
     /// What the user should know.
     pub(super) warnings: Vec<String>,
 }
@@ -48,7 +50,7 @@ impl Standing<'_> {
     /// Puts the staged tree in place of the active one. `same_stock` tells whether active and kept stock are alike, file for
     /// file; it is asked only where both are stock.
     pub(super) fn install(&self, same_stock: impl FnOnce() -> Result<bool>) -> Result<Plan> {
-        let mut plan = Plan::default();
+        let mut plan = self.with_warnings();
         let stock_is_kept = matches!(self.stock, Content::Stock { .. });
         match &self.active {
             Content::NotALibrariesTree { why } => bail!(self.foreign(why)),
@@ -97,7 +99,7 @@ impl Standing<'_> {
 
     /// Puts the stock tree back. An empty plan: there is nothing to revert.
     pub(super) fn revert(&self, discard: bool) -> Result<Plan> {
-        let mut plan = Plan::default();
+        let mut plan = self.with_warnings();
         let back = match (&self.active, &self.stock) {
             (Content::NotALibrariesTree { why }, _) => bail!(self.foreign(why)),
             (Content::Stock { .. }, _) => false,
@@ -131,6 +133,7 @@ impl Standing<'_> {
             ))),
         };
         if back {
+            plan.recorded = matches!(self.stock, Content::Stock { recorded: true, .. });
             plan.rename(self.place.aside(STOCK), self.active_name());
         }
         if discard {
@@ -144,6 +147,25 @@ impl Standing<'_> {
             }
         }
         Ok(plan)
+    }
+
+    /// An empty plan that tells of files which are no part of the libraries.
+    fn with_warnings(&self) -> Plan {
+        let folders = [
+            (&self.active, self.place.active()),
+            (&self.stock, self.place.stock()),
+        ];
+        let warning = |(content, folder): (&Content, std::path::PathBuf)| {
+            let strangers = content::strangers(content.extra())?;
+            Some(format!(
+                "{} holds {strangers}; the libraries themselves are whole",
+                folder.display()
+            ))
+        };
+        Plan {
+            warnings: folders.into_iter().filter_map(warning).collect(),
+            ..Plan::default()
+        }
     }
 
     /// Renames the active tree to `<core>.<suffix>`. An older patched one of that name is removed afterwards; anything else

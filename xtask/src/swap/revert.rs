@@ -38,6 +38,8 @@ pub struct Reverted {
     pub moves: Vec<Move>,
     /// What is removed afterwards.
     pub removed: Vec<String>,
+    /// What was put back has its files in the recorded names and sizes; to read them all would take many times longer.
+    pub recorded: bool,
     /// The folder in which the patched libraries are kept.
     pub aside: Option<PathBuf>,
     /// What became of the core caches; for a dry run `removed` is what would be.
@@ -60,11 +62,10 @@ pub fn revert(
     disk: &dyn Disk,
     report: Report<'_>,
 ) -> Result<Reverted> {
-    report(Event::Step("put the stock libraries back"));
     let job = Job { place, options };
     let unfinished = state::unfinished(&place.tools)?;
     if options.dry_run {
-        return job.dry_run(unfinished);
+        return job.dry_run(unfinished, report);
     }
     // Where this tool never was, what is refused, or is nothing to do, leaves no trace.
     if !place.at(OWN).exists() && job.plan()?.moves.is_empty() {
@@ -75,6 +76,7 @@ pub fn revert(
         report(Event::Note(&recovered.line()));
     }
     let plan = job.plan()?;
+    job.warn(&plan, report);
     let mut caches = Caches::default();
     let outcome = match plan.moves.is_empty() {
         true => Outcome::Nothing,
@@ -83,6 +85,13 @@ pub fn revert(
                 report(Event::Warning(&format!(
                     "{running} is running; let nothing compile until this is done, and restart it afterwards"
                 )));
+            }
+            if plan
+                .moves
+                .iter()
+                .any(|step| step.to == place.core.to_string())
+            {
+                report(Event::Step("put the stock libraries back"));
             }
             caches = yard.carry_out(&job.journal(&plan))?;
             Outcome::Done
@@ -106,6 +115,12 @@ impl Job<'_> {
         state::with_standing(self.place, |standing| standing.revert(self.options.discard))
     }
 
+    fn warn(&self, plan: &Plan, report: Report<'_>) {
+        for warning in &plan.warnings {
+            report(Event::Warning(warning));
+        }
+    }
+
     /// Where the active libraries stay, they are those that the caches were compiled against.
     fn caches(&self, plan: &Plan) -> Vec<PathBuf> {
         let active = self.place.core.to_string();
@@ -125,11 +140,12 @@ impl Job<'_> {
     }
 
     /// What would be done. Where an unfinished run comes first, what follows depends on how that ends.
-    fn dry_run(&self, unfinished: Option<Unfinished>) -> Result<Reverted> {
+    fn dry_run(&self, unfinished: Option<Unfinished>, report: Report<'_>) -> Result<Reverted> {
         let plan = match unfinished {
             None => self.plan()?,
             Some(_) => Plan::default(),
         };
+        self.warn(&plan, report);
         let outcome = match plan.moves.is_empty() && unfinished.is_none() {
             true => Outcome::Nothing,
             false => Outcome::Planned,
@@ -145,6 +161,7 @@ impl Job<'_> {
         Reverted {
             place: self.place.clone(),
             outcome,
+            recorded: plan.recorded,
             aside: plan.aside.map(|name| self.place.at(&name)),
             moves: plan.moves,
             removed: plan.remove,

@@ -39,7 +39,14 @@ fn settings_tell_stock_from_patched_by_hand_and_mixed() {
         ecc,
     };
     let both = ["dio_opi", "qio_opi"];
-    assert_eq!(seen(&tree(&[], &[]).1), Content::Stock { recorded: false });
+    assert_eq!(
+        seen(&tree(&[], &[]).1),
+        Content::Stock {
+            recorded: false,
+            read: false,
+            extra: Vec::new()
+        }
+    );
     assert_eq!(seen(&tree(&both, &both).1), by_hand(&both, true));
     assert_eq!(seen(&tree(&both, &["qio_opi"]).1), by_hand(&both, false));
     // The article's own form reaches quad PSRAM too.
@@ -69,7 +76,14 @@ fn the_two_halves_of_xip_are_the_same_as_the_whole() {
     let one = "#define CONFIG_SPIRAM_FETCH_INSTRUCTIONS 1\n// #define CONFIG_SPIRAM_RODATA 1\n";
     set("dio_opi", one);
     set("qio_opi", one);
-    assert_eq!(seen(&place), Content::Stock { recorded: false });
+    assert_eq!(
+        seen(&place),
+        Content::Stock {
+            recorded: false,
+            read: false,
+            extra: Vec::new()
+        }
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ fn patched(suffix: &str) -> Content {
         patch_set: None,
         manifest_sha256: None,
         installed: None,
+        extra: Vec::new(),
     }))
 }
 
@@ -18,7 +19,11 @@ fn content() -> impl Strategy<Value = Content> {
     let lines = || vec!["lib/a.a: changed".to_owned()];
     prop_oneof![
         Just(Content::Missing),
-        any::<bool>().prop_map(|recorded| Content::Stock { recorded }),
+        any::<bool>().prop_map(|recorded| Content::Stock {
+            recorded,
+            read: recorded,
+            extra: Vec::new()
+        }),
         prop_oneof![Just("xip-ecc"), Just("other")].prop_map(patched),
         any::<bool>().prop_map(|ecc| Content::PatchedByHand {
             xip: vec!["qio_opi".to_owned()],
@@ -184,7 +189,11 @@ fn what_is_refused_says_what_to_do() {
             .map(|(name, content)| ((*name).to_owned(), content.clone()))
             .collect()
     };
-    let stock = Content::Stock { recorded: true };
+    let stock = Content::Stock {
+        recorded: true,
+        read: true,
+        extra: Vec::new(),
+    };
     let damaged = Content::Damaged {
         of: Origin::Stock,
         files: vec!["a: missing".to_owned()],

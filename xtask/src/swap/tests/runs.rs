@@ -4,6 +4,7 @@ use fs_err as fs;
 
 use super::world::{CORE, World, read, tree, write};
 use crate::exit;
+use crate::progress::Event;
 use crate::swap::{
     self, Content, Depth, InstallOptions, Outcome, Patched, RealDisk, RevertOptions,
 };
@@ -28,7 +29,14 @@ fn install_and_revert_give_whole_trees_and_clear_the_caches() {
     assert!(active.remove("libs-manifest.json").is_some());
     assert_eq!(active, tree(Some("xip-ecc")));
     let state = world.state();
-    assert_eq!(state.stock, Content::Stock { recorded: true });
+    assert_eq!(
+        state.stock,
+        Content::Stock {
+            recorded: true,
+            read: true,
+            extra: Vec::new()
+        }
+    );
     let record = patched(&state.active).installed.clone().unwrap();
     assert!(record.by.starts_with("xtask ") && record.zip.ends_with("xip-ecc.zip"));
     world.assert_tidy("installed");
@@ -41,7 +49,14 @@ fn install_and_revert_give_whole_trees_and_clear_the_caches() {
     assert_eq!(world.names(), [CORE, "3.3.12.xip-ecc"]);
     assert_eq!(read(&world.place.active()), world.stock);
     let state = world.state();
-    assert_eq!(state.active, Content::Stock { recorded: true });
+    assert_eq!(
+        state.active,
+        Content::Stock {
+            recorded: true,
+            read: true,
+            extra: Vec::new()
+        }
+    );
     assert_eq!(patched(&state.asides[0].content).suffix, "xip-ecc");
     world.assert_tidy("reverted");
 }
@@ -114,7 +129,14 @@ fn what_was_swapped_by_hand_is_handled() {
     world.swap_by_hand();
     world.install("xip-ecc").unwrap();
     assert_eq!(world.names(), [CORE, "3.3.12.stock", "3.3.12.xip-ecc"]);
-    assert_eq!(world.state().stock, Content::Stock { recorded: true });
+    assert_eq!(
+        world.state().stock,
+        Content::Stock {
+            recorded: true,
+            read: true,
+            extra: Vec::new()
+        }
+    );
     world.revert(true).unwrap();
     assert_eq!(read(&world.place.active()), world.stock);
 }
@@ -383,10 +405,115 @@ fn an_unfinished_run_is_seen_without_touching_it() {
             (Some(1), 2, swap::Remedy::Undo)
         );
         assert_eq!(state.cores[0].active, Content::Missing);
-        assert_eq!(state.cores[0].stock, Content::Stock { recorded: true });
+        assert_eq!(
+            state.cores[0].stock,
+            Content::Stock {
+                recorded: true,
+                read: true,
+                extra: Vec::new()
+            }
+        );
         assert_eq!(read(&world.place.tools), before);
         assert!(world.revert(false).unwrap().recovered.is_some());
         assert_eq!(read(&world.place.active()), world.stock);
     }
     assert!(seen);
+}
+
+#[test]
+fn files_that_do_not_belong_there_never_stop_a_revert() {
+    let world = World::new();
+    fs::write(world.place.active().join(".DS_Store"), "finder").unwrap();
+    world.install("xip-ecc").unwrap();
+    assert_eq!(world.names(), [CORE, "3.3.12.stock"]);
+    for litter in ["lib/Thumbs.db", "include/._a", "flags/defines~"] {
+        fs::write(world.place.stock().join(litter), "x").unwrap();
+        fs::write(world.place.active().join(litter), "x").unwrap();
+    }
+    fs::remove_file(world.place.stock().join(".DS_Store")).unwrap();
+    let state = world.state();
+    assert_eq!(state.stock.summary(), "stock, every file as recorded");
+    assert_eq!(patched(&state.active).extra, Vec::<String>::new());
+
+    for folder in [world.place.stock(), world.place.active()] {
+        fs::write(folder.join("include/my notes.txt"), "x").unwrap();
+    }
+    let state = world.state();
+    let strangers = "1 file that does not belong there: include/my notes.txt";
+    assert_eq!(state.stock.summary(), format!("stock, and {strangers}"));
+    assert_eq!(
+        state.active.summary(),
+        format!("patched, set xip-ecc, and {strangers}")
+    );
+    let warnings = std::sync::Mutex::new(Vec::new());
+    let options = RevertOptions {
+        dry_run: false,
+        discard: false,
+        caches: &Vec::new,
+        running: &|| None,
+    };
+    let report = |event: Event<'_>| {
+        if let Event::Warning(text) = event {
+            warnings.lock().unwrap().push(text.to_owned());
+        }
+    };
+    swap::revert(&world.place, &options, &RealDisk, &report).unwrap();
+    let warnings = warnings.into_inner().unwrap();
+    assert!(
+        warnings.len() == 2 && warnings.iter().all(|text| text.contains("my notes.txt")),
+        "{warnings:?}"
+    );
+    // And again: what was added stays with the stock libraries.
+    world.install("other").unwrap();
+    assert!(world.place.stock().join("include/my notes.txt").exists());
+    world.revert(false).unwrap();
+}
+
+#[test]
+fn what_was_only_looked_at_is_not_called_read() {
+    let world = World::new();
+    world.install("xip-ecc").unwrap();
+    let library = world.place.stock().join("lib/libhal.a");
+    let mut altered = fs::read(&library).unwrap();
+    altered[20] ^= 1;
+    fs::write(&library, altered).unwrap();
+    let look = |depth| {
+        let state = swap::state(&world.place.tools, &world.place.chip, depth).unwrap();
+        state.cores[0].stock.summary()
+    };
+    assert_eq!(look(Depth::Quick), "stock, names and sizes as recorded");
+    assert_eq!(
+        look(Depth::Full),
+        "stock, but damaged: lib/libhal.a: changed"
+    );
+    assert!(world.revert(false).unwrap().recorded);
+}
+
+#[test]
+fn stock_libraries_are_said_to_be_put_back_only_where_they_are() {
+    let world = World::new();
+    let steps = |dry_run: bool| {
+        let steps = std::sync::Mutex::new(0);
+        let options = RevertOptions {
+            dry_run,
+            discard: false,
+            caches: &Vec::new,
+            running: &|| None,
+        };
+        drop(swap::revert(&world.place, &options, &RealDisk, &|event| {
+            if let Event::Step(_) = event {
+                *steps.lock().unwrap() += 1;
+            }
+        }));
+        steps.into_inner().unwrap()
+    };
+    assert_eq!(steps(false), 0, "nothing to revert");
+    world.install("xip-ecc").unwrap();
+    assert_eq!(steps(true), 0, "a dry run");
+    let library = world.place.stock().join("lib/libhal.a");
+    let whole = fs::read(&library).unwrap();
+    fs::write(&library, "short").unwrap();
+    assert_eq!(steps(false), 0, "refused");
+    fs::write(&library, whole).unwrap();
+    assert_eq!(steps(false), 1);
 }
