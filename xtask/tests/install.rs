@@ -431,3 +431,66 @@ fn on_a_read_only_disk_the_folder_is_named() {
     drop(disk);
     drop(world);
 }
+
+/// The journal of a `revert --discard` that came to its end, but for its own removal.
+const STALE: &str = r#"{"schema":1,"run":"revert","core":"3.3.12","begun":"2026-11-30T22:15:04Z","by":"xtask 0.1.0",
+"moves":[{"from":"3.3.12","to":".xip/old.0"},{"from":"3.3.12.stock","to":"3.3.12"}],
+"remove":[".xip/old.0"],"caches":[],"record":null}"#;
+
+#[test]
+fn a_stale_journal_does_not_take_a_folder_for_stock_by_its_name() {
+    let world = World::plain(20);
+    let zip = world.zip(20, "xip-ecc");
+    let tools = &world.place.tools;
+    let make: [&dyn Fn(); 3] = [
+        &|| fs::create_dir(world.place.stock()).unwrap(),
+        &|| fs::write(world.place.stock(), "").unwrap(),
+        &|| {
+            // The begin of a copy.
+            fs::create_dir_all(world.place.stock().join("lib")).unwrap();
+            fs::write(world.place.stock().join("lib/a.a"), "x").unwrap();
+        },
+    ];
+    for make in make {
+        for command in [vec!["--revert"], vec!["--zip", zip.to_str().unwrap()]] {
+            world.run_well(&["--zip", zip.to_str().unwrap()]);
+            world.run_well(&["--revert", "--discard"]);
+            fs::write(tools.join(".xip/journal.json"), STALE).unwrap();
+            make();
+            let (_, said) = world.run(&command);
+            world.assert_stock_is_whole(&format!("{command:?}: {said}"));
+            // Whoever made it takes it away again.
+            for path in [world.place.stock(), world.place.active()] {
+                if path.is_file() {
+                    fs::remove_file(path).unwrap();
+                } else if path.is_dir() && read(&path).len() < 3 {
+                    fs::remove_dir_all(path).unwrap();
+                }
+            }
+            world.run(&["--revert", "--discard"]);
+            world.assert_stock_is_whole(&format!("after {command:?}"));
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_our_own_folder_is_not_followed() {
+    let world = World::plain(20);
+    let zip = world.zip(20, "xip-ecc");
+    let elsewhere = tempfile::tempdir().unwrap();
+    for name in ["new", "old.0", "tmp_abc123"] {
+        fs::create_dir(elsewhere.path().join(name)).unwrap();
+        fs::write(elsewhere.path().join(name).join("precious"), "").unwrap();
+    }
+    std::os::unix::fs::symlink(elsewhere.path(), world.place.tools.join(".xip")).unwrap();
+    let (code, said) = world.run(&["--zip", zip.to_str().unwrap()]);
+    assert!(code == Some(1) && said.contains(".xip is a link"), "{said}");
+    for name in ["new", "old.0", "tmp_abc123"] {
+        assert!(
+            elsewhere.path().join(name).join("precious").exists(),
+            "{name}"
+        );
+    }
+    world.assert_stock_is_whole("a link");
+}

@@ -7,9 +7,10 @@ use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
-use super::place::{OWN, at};
+use super::place::{OWN, STOCK, at};
 use super::plan::Move;
 use super::record::InstallRecord;
+use super::yard::is_given_up;
 use crate::names::CoreVersion;
 use crate::package::portable;
 
@@ -114,8 +115,16 @@ impl Journal {
                 bail!("`{name}` is no name in the tool folder");
             }
         }
-        if let Some(name) = journal.remove.iter().find(|name| !name.starts_with(OWN)) {
+        let given_up = |name: &&String| {
+            is_given_up(name) && journal.moves.iter().any(|step| step.to == **name)
+        };
+        if let Some(name) = journal.remove.iter().find(|name| !given_up(name)) {
             bail!("`{name}` would be removed");
+        }
+        if let Some((suffix, _)) = &journal.record
+            && (portable::illegal(suffix).is_some() || suffix == STOCK)
+        {
+            bail!("`{suffix}` is no suffix");
         }
         Ok(journal)
     }
@@ -225,7 +234,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_nothing_outside_is_named() {
-        let journal = journal(Run::Revert, &[("3.3.12.stock", "3.3.12")], &[".xip/old.0"]);
+        let moves = [("3.3.12", ".xip/old.0"), ("3.3.12.stock", "3.3.12")];
+        let journal = journal(Run::Revert, &moves, &[".xip/old.0"]);
         let text = journal.to_text().unwrap();
         assert_eq!(Journal::parse(&text).unwrap(), journal);
         for (good, bad) in [
@@ -233,9 +243,14 @@ mod tests {
             ("\"3.3.12.stock\"", "\"a/b\""),
             ("\".xip/old.0\"", "\"3.3.12\""),
             ("\".xip/old.0\"", "\".xip/../x\""),
+            ("\".xip/old.0\"", "\".xip/old.1\""),
+            ("\".xip/old.0\"", "\".xip-mine\""),
+            ("\".xip/old.0\"", "\".xip\""),
             ("\"schema\": 1", "\"schema\": 2"),
         ] {
-            let altered = text.replace(good, bad);
+            // The last one: a name that is removed, not the one that is moved.
+            let at = text.rfind(good).unwrap();
+            let altered = format!("{}{bad}{}", &text[..at], &text[at + good.len()..]);
             assert_ne!(altered, text);
             assert!(Journal::parse(&altered).is_err(), "{altered}");
         }

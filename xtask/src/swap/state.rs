@@ -142,7 +142,7 @@ pub(super) fn unfinished(tools: &Path) -> Result<Option<Unfinished>> {
 }
 
 /// The folders of core versions: version and suffix, sorted by name.
-fn names(tools: &Path) -> Result<Vec<(CoreVersion, Option<String>)>> {
+pub(super) fn names(tools: &Path) -> Result<Vec<(CoreVersion, Option<String>)>> {
     if !tools.is_dir() {
         return Ok(Vec::new());
     }

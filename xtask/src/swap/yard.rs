@@ -5,15 +5,18 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use serde::Serialize;
 
+use super::content::{self, Content};
 use super::disk::Disk;
 use super::journal::{Journal, Remedy, Run};
-use super::place::{LOCK, OWN, at};
+use super::listing::Depth;
+use super::place::{LOCK, OWN, STOCK, at};
 use super::plan::Move;
 use super::record::Records;
+use super::state;
 use crate::names::CoreVersion;
 use crate::progress::{Event, Report};
 
@@ -77,6 +80,12 @@ impl<'a> Yard<'a> {
     ) -> Result<(Self, Option<Recovered>)> {
         let own = at(tools, OWN);
         let writing = || format!("{} cannot be written to", tools.display());
+        if own.symlink_metadata().is_ok_and(|found| !found.is_dir()) {
+            bail!(
+                "{} is a link or a file, not the folder that this tool makes; move it away",
+                own.display()
+            );
+        }
         match disk.create_dir(&own) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(error).with_context(writing);
@@ -185,17 +194,34 @@ impl<'a> Yard<'a> {
         }
         for name in &journal.remove {
             let path = at(self.tools, name);
-            if let Err(error) = self.remove_if_there(&path) {
-                warn(format!(
-                    "{} is left over, the next run removes it: {error}",
-                    path.display()
-                ));
+            if let Err(error) = self.remove_given_up(&path, &journal.core) {
+                warn(format!("{} is left over: {error:#}", path.display()));
             }
         }
         if caches.left.is_empty() {
             self.end_journal();
+        } else {
+            self.keep_caches(journal);
         }
         caches
+    }
+
+    /// Leaves a journal of nothing but the cache entries, so that no later run renames by it again.
+    fn keep_caches(&self, journal: &Journal) {
+        let rest = Journal {
+            moves: Vec::new(),
+            remove: Vec::new(),
+            record: None,
+            ..journal.clone()
+        };
+        let written = rest.to_text().and_then(|text| {
+            self.disk
+                .replace(&Journal::path(self.tools), text.as_bytes())
+        });
+        if let Err(error) = written {
+            (self.report)(Event::Warning(&format!("{error:#}")));
+            self.end_journal();
+        }
     }
 
     fn end_journal(&self) {
@@ -247,7 +273,13 @@ impl<'a> Yard<'a> {
             return Ok(None);
         };
         let done = journal.done(|name| there(self.tools, name));
-        let remedy = journal.remedy(done);
+        let mut remedy = journal.remedy(done);
+        // Names alone may deceive: folders may have been made since that only bear the right names.
+        if let (Remedy::Finish, Some(done)) = (remedy, done)
+            && !self.may_still_be_renamed(&journal, done)?
+        {
+            remedy = Remedy::Forget;
+        }
         let failed = "an earlier run was not finished, and this one could not put its folders in order; close the Arduino IDE \
                       and whatever else reads there, and try again";
         match (remedy, done) {
@@ -273,6 +305,68 @@ impl<'a> Yard<'a> {
         }))
     }
 
+    /// Whether the renames that are wanting bring stock libraries back and give up patched ones, by what is in the folders.
+    fn may_still_be_renamed(&self, journal: &Journal, done: usize) -> Result<bool> {
+        let core = &journal.core;
+        let place = |name: &str| {
+            let records = Records {
+                tools: self.tools,
+                core,
+            };
+            content::look(&at(self.tools, name), records, Depth::Quick)
+        };
+        for step in &journal.moves[done..] {
+            let fits = if step.from == format!("{core}.{STOCK}") {
+                step.to == core.to_string() && matches!(place(&step.from)?, Content::Stock { .. })
+            } else if is_given_up(&step.to) {
+                place(&step.from)?.is_patched()
+            } else {
+                true
+            };
+            if !fits {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Removes a tree that a plan gave up, unless it turns out to hold what must not be lost: anything but patched libraries
+    /// is kept where no whole stock tree of its core stands in one of its two places.
+    fn remove_given_up(&self, path: &Path, core: &CoreVersion) -> Result<()> {
+        self.see_that_stock_stands(path, core)?;
+        self.remove_if_there(path)?;
+        Ok(())
+    }
+
+    /// Says no where the tree may hold the only stock libraries of `core`.
+    fn see_that_stock_stands(&self, path: &Path, core: &CoreVersion) -> Result<()> {
+        let records = Records {
+            tools: self.tools,
+            core,
+        };
+        if path.is_dir() && !content::look(path, records, Depth::Quick)?.is_patched() {
+            let stands = |name: &str| -> Result<bool> {
+                let found = content::look(&at(self.tools, name), records, Depth::Quick)?;
+                Ok(matches!(found, Content::Stock { .. }))
+            };
+            if !stands(&core.to_string())? && !stands(&format!("{core}.{STOCK}"))? {
+                bail!(
+                    "it may hold the only stock libraries of core {core}; look at it, and move it away"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for a tree of which no journal tells the core: every core that has a folder here must have its stock tree.
+    fn remove_leftover(&self, path: &Path) -> Result<()> {
+        for (core, _) in state::names(self.tools)? {
+            self.see_that_stock_stands(path, &core)?;
+        }
+        self.remove_if_there(path)?;
+        Ok(())
+    }
+
     /// Removes what killed runs left in `.xip`: staging, trees that were given up, half-written files. All that a plan ever
     /// puts there has its successor in place once no journal stands.
     fn clear_leftovers(&self) -> Result<()> {
@@ -281,16 +375,39 @@ impl<'a> Yard<'a> {
             let entry = entry?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            let left = name == "new" || name.starts_with("old.") || name.starts_with("tmp_");
-            if left && let Err(error) = self.remove_if_there(&entry.path()) {
+            let removed = if is_given_up(&format!("{OWN}/{name}")) {
+                self.remove_leftover(&entry.path())
+            } else if name == "new" || is_half_written(&name) {
+                self.remove_if_there(&entry.path()).map_err(Into::into)
+            } else {
+                continue;
+            };
+            if let Err(error) = removed {
                 (self.report)(Event::Warning(&format!(
-                    "{} is left over from an earlier run: {error}",
+                    "{} is left over from an earlier run: {error:#}",
                     entry.path().display()
                 )));
             }
         }
         Ok(())
     }
+}
+
+/// Whether a name in the tool folder is one that a plan gives to trees that are about to be removed.
+pub(super) fn is_given_up(name: &str) -> bool {
+    let number = name
+        .strip_prefix(OWN)
+        .and_then(|rest| rest.strip_prefix("/old."));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// Whether a name in `.xip` is that of a file which was being written ([`crate::whole_file`]).
+fn is_half_written(name: &str) -> bool {
+    name.strip_prefix("tmp_").is_some_and(|rest| {
+        rest.len() == 6 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// Whether anything, a dangling link too, has this name in the tool folder.

@@ -14,7 +14,7 @@ use xtask::package::{Effort, Package, pack};
 /// The zip's name.
 pub(crate) const ZIP: &str = "esp32s3-libs-3.3.12-xip-ecc.zip";
 /// As long as the longest path in the official libraries (118 characters).
-const LONG: &str = "include/espressif__esp_secure_cert_mgr/include/with/folders/as/deep/as/managed/components/have/them/esp_secure_cert_crypto.h";
+const LONG: &str = "include/espressif__esp_secure_cert_mgr/include/with/folders/as/deep/as/components/have/esp_secure_cert_crypto.h";
 
 /// What the user wrote into boards.local.txt.
 pub(crate) const BOARDS_LOCAL: &str = "esp32s3.name=My S3\r\n# no newline at the end";
