@@ -81,7 +81,7 @@ pub fn look(
     let mut cores = cores::installed(&data)?;
     cores.retain(|core| question.core.is_none_or(|wanted| *wanted == core.version));
     let (mut tools, mut missing, mut menus) = (Vec::new(), Vec::new(), Vec::new());
-    let mut changed = None;
+    let (mut changed, mut told) = (None, Vec::new());
     for chip in CHIPS.iter().filter_map(|chip| chip.parse::<Chip>().ok()) {
         if question.chip.is_some_and(|wanted| *wanted != chip) {
             continue;
@@ -105,8 +105,9 @@ pub fn look(
         if !state.cores.is_empty() || state.unfinished.is_some() {
             tools.push(state);
         }
-        let found = menu::menus(&data, &chip, question.depth)?.into_iter();
-        menus.extend(found.filter(|menu| {
+        let found = menu::menus(&data, &chip, question.depth)?;
+        told.extend(found.passed_over);
+        menus.extend(found.found.into_iter().filter(|menu| {
             question
                 .core
                 .is_none_or(|wanted| *wanted == menu.offer.core)
@@ -127,8 +128,8 @@ pub fn look(
         missing,
         menus,
     };
-    let notes = notes(&status);
-    status.notes.extend(notes);
+    told.extend(notes(&status));
+    status.notes.extend(told);
     Ok(status)
 }
 

@@ -40,6 +40,9 @@ pub(super) fn shown_install(done: &MenuInstalled) -> String {
         Outcome::Planned => "would remove ",
         _ => "removed   ",
     };
+    if let Some(replaced) = &done.replaced {
+        lines.push(format!("{remove} what stood there: {replaced}"));
+    }
     let removed = done.removed.iter().chain(&done.caches.removed);
     lines.extend(removed.map(|path| format!("{remove} {}", path.display())));
     lines.extend(done.left_out.iter().map(|why| format!("no menu for {why}")));

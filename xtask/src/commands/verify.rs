@@ -356,7 +356,7 @@ impl Verify {
         let data = arduino::data_dir(self.data_dir.as_deref(), report)?;
         let data =
             data.context("no data folder of the Arduino programs; name it with --data-dir")?;
-        let mut offered = menu::menus(&data.path, &self.chip, Depth::Quick)?;
+        let mut offered = menu::menus(&data.path, &self.chip, Depth::Quick)?.found;
         offered.retain(|state| state.in_menu && state.offer.core == self.core);
         let many = offered.len() > 1;
         match offered.pop() {

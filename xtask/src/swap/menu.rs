@@ -7,6 +7,7 @@
 
 mod block;
 mod boards;
+mod links;
 mod platform;
 mod properties;
 mod revert;
@@ -14,7 +15,7 @@ mod state;
 
 pub use block::{MENU, STOCK};
 pub use revert::{MenuReverted, revert};
-pub use state::{MenuState, menus};
+pub use state::{MenuState, Menus, menus};
 
 use std::path::{Path, PathBuf};
 
@@ -94,6 +95,8 @@ pub struct MenuInstalled {
     pub fqbn: String,
     /// Libraries of core versions that are not installed any more, which were removed.
     pub removed: Vec<PathBuf>,
+    /// Patched libraries that stood in the very place, and were removed for these: what they were.
+    pub replaced: Option<String>,
     /// What became of the core caches; only libraries that took the place of others make entries stale.
     pub caches: Caches,
     /// What became of an earlier run that was not finished.
@@ -104,7 +107,8 @@ pub struct MenuInstalled {
 ///
 /// # Errors
 /// As [`super::install()`]; and [`Refusal::Check`] where the core's platform.txt does not heed the menu, where the file for it is
-/// no plain one or was changed by hand, or where libraries of another installed core version would be taken in place of these.
+/// no plain one or was changed by hand, where libraries of another installed core version would be taken in place of these, or
+/// where a link, stock libraries or anything else that is not patched stands in the place of these.
 pub fn install(
     data: &Path,
     core: &Core,
@@ -176,6 +180,15 @@ fn option_id(chip: &Chip, suffix: &str) -> Result<String> {
     )))
 }
 
+/// What stands in the tool folder and has to go, and the renames for it.
+struct Planned {
+    plan: Plan,
+    /// Core versions that are not installed any more.
+    stale: Vec<CoreVersion>,
+    /// What stands in the very place.
+    replaces: Option<String>,
+}
+
 /// One install on its way.
 struct Menu<'a> {
     data: &'a Path,
@@ -189,16 +202,20 @@ impl Menu<'_> {
     fn install(&self) -> Result<MenuInstalled> {
         let job = &self.job;
         // What is refused leaves no trace.
-        let (_, stale) = self.plan()?;
+        let mut planned = self.plan()?;
         self.check_space()?;
         if job.options.dry_run {
-            let nothing = self.is_there()? && stale.is_empty() && self.file()?.is_none();
+            let there = self.is_there()?;
+            if there {
+                planned.replaces = None;
+            }
+            let nothing = there && planned.stale.is_empty() && self.file()?.is_none();
             let outcome = if nothing {
                 Outcome::Nothing
             } else {
                 Outcome::Planned
             };
-            return Ok(self.result(outcome, &stale, Caches::default(), None));
+            return Ok(self.result(outcome, planned, Caches::default(), None));
         }
         if !job.place.tools.exists() {
             let made = job.disk.create_dir(&job.place.tools);
@@ -211,22 +228,25 @@ impl Menu<'_> {
         self.warn_if_stock_is_swapped()?;
         let there = self.is_there()?;
         // To put an unfinished run in order may have moved folders.
-        let (plan, stale) = self.plan()?;
+        let mut planned = self.plan()?;
         let mut caches = Caches::default();
         if !there {
             job.warn_if_running();
-            let put = job.put(&yard, &plan);
+            let put = job.put(&yard, &planned.plan);
             caches = put.map_err(|error| job.explain_full(error))?;
-        } else if !stale.is_empty() {
-            self.remove(&yard, &stale)?;
+        } else {
+            planned.replaces = None;
+            if !planned.stale.is_empty() {
+                self.remove(&yard, &planned.stale)?;
+            }
         }
-        let nothing = !self.write()? && there && stale.is_empty();
+        let nothing = !self.write()? && there && planned.stale.is_empty();
         let outcome = if nothing {
             Outcome::Nothing
         } else {
             Outcome::Done
         };
-        Ok(self.result(outcome, &stale, caches, recovered))
+        Ok(self.result(outcome, planned, caches, recovered))
     }
 
     /// Writes the menu; `false` where it stands there already.
@@ -274,20 +294,27 @@ impl Menu<'_> {
     }
 
     /// The renames that put the staged tree in place, and the versions whose libraries go: of several in one tool folder the
-    /// programs take the highest, whichever core asks (ARDUINO-FACTS E9).
-    fn plan(&self) -> Result<(Plan, Vec<CoreVersion>)> {
+    /// programs take the highest, whichever core asks (ARDUINO-FACTS E9). Nothing goes but what is patched.
+    fn plan(&self) -> Result<Planned> {
         let place = self.job.place;
+        if let Some(link) = links::in_place_of(place) {
+            bail!(Refusal::Check(links::told(&link)));
+        }
         let mut plan = Plan::default();
         let taken = |name: &str| there(&place.tools, name);
-        let look = |place: &Place| content::look(&place.active(), place.records(), Depth::Quick);
-        match look(place)? {
-            Content::Missing => {}
-            Content::NotALibrariesTree { why } => bail!(Refusal::Check(format!(
-                "{} is left as it is: {why}",
-                place.active().display()
+        let replaces = match content::look(&place.active(), place.records(), Depth::Quick)? {
+            Content::Missing => None,
+            content if content.is_patched() => {
+                plan.give_up(place.core.to_string(), &taken);
+                Some(content.summary())
+            }
+            content => bail!(Refusal::Check(format!(
+                "{} is left as it is, for it holds no patched libraries ({}), and the menu's would stand there; move it elsewhere, \
+                 then install again",
+                place.active().display(),
+                content.summary()
             ))),
-            _ => plan.give_up(place.core.to_string(), &taken),
-        }
+        };
         let mut stale = Vec::new();
         let installed = cores::installed(self.data)?;
         for state in super::state::state(&place.tools, &place.chip, Depth::Quick)?.cores {
@@ -301,10 +328,14 @@ impl Menu<'_> {
                     state.core
                 )));
             }
+            let other = at(&place.tools, &state.core.to_string());
+            if links::is_link(&other) {
+                bail!(Refusal::Check(links::told(&other)));
+            }
             if !state.active.is_patched() {
                 bail!(Refusal::Check(format!(
-                    "{} would be taken in place of these libraries, and it is not known ({}); remove or rename it",
-                    at(&place.tools, &state.core.to_string()).display(),
+                    "{} would be taken in place of these libraries, and it is not known ({}); move it elsewhere",
+                    other.display(),
                     state.active.summary()
                 )));
             }
@@ -312,7 +343,11 @@ impl Menu<'_> {
             stale.push(state.core);
         }
         plan.rename(STAGING.to_owned(), place.core.to_string());
-        Ok((plan, stale))
+        Ok(Planned {
+            plan,
+            stale,
+            replaces,
+        })
     }
 
     /// Removes the libraries of core versions that are not installed any more.
@@ -344,7 +379,7 @@ impl Menu<'_> {
     fn result(
         &self,
         outcome: Outcome,
-        stale: &[CoreVersion],
+        planned: Planned,
         caches: Caches,
         recovered: Option<Recovered>,
     ) -> MenuInstalled {
@@ -362,7 +397,9 @@ impl Menu<'_> {
             boards: self.boards.ids.len(),
             left_out: self.boards.left_out.clone(),
             fqbn: self.fqbn(),
-            removed: stale
+            replaced: planned.replaces,
+            removed: planned
+                .stale
                 .iter()
                 .map(|version| at(&job.place.tools, &version.to_string()))
                 .collect(),

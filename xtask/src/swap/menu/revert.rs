@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use fs_err as fs;
 use serde::Serialize;
 
-use super::Offer;
 use super::platform::Platform;
-use super::state::suffixes;
+use super::state::tool_folders;
+use super::{Offer, links};
 use crate::arduino::cores;
 use crate::names::{Chip, CoreVersion};
 use crate::progress::{Event, Report};
@@ -70,13 +70,20 @@ pub fn revert(
     if !options.dry_run {
         platform.clear_leftovers(disk);
     }
-    for suffix in suffixes(data, chip)? {
+    let folders = tool_folders(data, chip)?;
+    let told = folders.links.iter().map(|link| links::told(link));
+    reverted.left.extend(told);
+    for suffix in folders.suffixes {
         let offer = Offer {
             chip: chip.clone(),
             suffix,
             core: core.clone(),
         };
         let place = offer.place(data);
+        if let Some(link) = links::in_place_of(&place) {
+            reverted.left.push(links::told(&link));
+            continue;
+        }
         if options.dry_run {
             let content = content::look(&place.active(), place.records(), Depth::Quick)?;
             reverted

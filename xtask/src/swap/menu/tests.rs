@@ -78,7 +78,9 @@ impl Installation {
     }
 
     fn menus(&self) -> Vec<MenuState> {
-        menus(&self.data, &self.world.place.chip, Depth::Full).unwrap()
+        menus(&self.data, &self.world.place.chip, Depth::Full)
+            .unwrap()
+            .found
     }
 
     fn tools(&self) -> Vec<String> {
@@ -235,6 +237,112 @@ fn a_link_in_place_of_the_file_is_not_replaced() {
     let error = at.install("xip-ecc").unwrap_err().to_string();
     assert!(error.contains("no plain file"), "{error}");
     assert_eq!(fs::read(&elsewhere).unwrap(), b"a=1\n");
+}
+
+/// Stock libraries, whole or damaged, and somebody's own files may be the only ones of their kind.
+#[test]
+fn only_patched_libraries_make_way_for_the_menus() {
+    for (what, own) in [("stock", false), ("damaged", true), ("else", false)] {
+        for version in [CORE, "3.3.13"] {
+            let at = Installation::new(None);
+            let tools = cores::tools_dir(&at.data).join("esp32s3-xip-ecc-libs");
+            let there = tools.join(version);
+            match what {
+                "else" => fs::create_dir_all(there.join("holiday")).unwrap(),
+                _ => copy(&at.world.place.active(), &there),
+            }
+            if own {
+                // An install in place of the core's own libraries records them.
+                at.world.install("xip-ecc").unwrap();
+                at.world.revert(true).unwrap();
+                let [list, to] = [CORE, version].map(|core| format!("{core}.stock.list"));
+                let own = at.world.place.tools.join(".xip");
+                fs::create_dir_all(tools.join(".xip")).unwrap();
+                fs::copy(own.join(list), tools.join(".xip").join(to)).unwrap();
+                fs::write(there.join("versions.txt"), "altered").unwrap();
+            }
+            let all = read(&at.data);
+            for dry_run in [true, false] {
+                let error = at.install_on(&RealDisk, "xip-ecc", dry_run).unwrap_err();
+                assert_eq!(crate::exit::code(&error), 3, "{error}");
+                let text = error.to_string();
+                assert!(text.contains("move it elsewhere"), "{text}");
+                assert!(text.contains(&there.display().to_string()), "{text}");
+                assert_eq!(read(&at.data), all, "{what} {version}");
+            }
+            at.revert();
+            assert!(there.exists(), "{what} {version}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_a_folder_is_never_followed() {
+    let link = |to: &Path, at: &Path| {
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(to, at).unwrap();
+    };
+    for name in ["", CORE, ".xip", "3.3.13"] {
+        let at = Installation::new(None);
+        let stock = match name {
+            "" | ".xip" => at.world.place.tools.clone(),
+            _ => at.world.place.active(),
+        };
+        let folder = cores::tools_dir(&at.data).join("esp32s3-xip-ecc-libs");
+        let linked = match name {
+            "" => folder.clone(),
+            name => folder.join(name),
+        };
+        link(&stock, &linked);
+        let all = read(&stock);
+        let dry = at.install_on(&RealDisk, "xip-ecc", true);
+        for error in [dry.unwrap_err(), at.install("xip-ecc").unwrap_err()] {
+            assert_eq!(crate::exit::code(&error), 3, "{error}");
+            let told = format!("{} is a link", linked.display());
+            assert!(error.to_string().starts_with(&told), "{error}");
+        }
+        for dry_run in [true, false] {
+            let reverted = at.revert_on(&RealDisk, dry_run).unwrap();
+            assert!(reverted.removed.is_empty());
+            // That of another version is not the business of this revert.
+            if name != "3.3.13" {
+                assert!(reverted.left[0].contains("is a link"), "{reverted:?}");
+            }
+        }
+        if name != ".xip" {
+            let chip = &at.world.place.chip;
+            let menus = menus(&at.data, chip, Depth::Quick).unwrap();
+            assert!(menus.found.is_empty());
+            assert_eq!(menus.passed_over.len(), 1, "{:?}", menus.passed_over);
+        }
+        assert_eq!(read(&stock), all, "{name}");
+        assert!(linked.is_symlink());
+    }
+}
+
+#[test]
+fn libraries_that_make_way_are_named() {
+    let at = Installation::new(None);
+    let place = at.install("xip-ecc").unwrap().offer.place(&at.data);
+    fs::write(place.active().join("versions.txt"), "altered").unwrap();
+    for dry_run in [true, false] {
+        let done = at.install_on(&RealDisk, "xip-ecc", dry_run).unwrap();
+        let replaced = done.replaced.unwrap();
+        assert!(replaced.contains("versions.txt"), "{replaced}");
+    }
+    assert_eq!(at.install("xip-ecc").unwrap().replaced, None);
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry.unwrap();
+        let to = to.join(entry.path().strip_prefix(from).unwrap());
+        match entry.file_type().is_dir() {
+            true => fs::create_dir_all(to).unwrap(),
+            false => drop(fs::copy(entry.path(), to).unwrap()),
+        }
+    }
 }
 
 #[test]
