@@ -327,10 +327,7 @@ fn print(options: &Options, outcome: &Outcome) -> Result<()> {
 fn install_command(package: &Package) -> String {
     if package.zip.parent() == dunce::canonicalize(super::output_folder()).ok().as_deref() {
         let core = &package.manifest.core;
-        return match core.to_string() == DEFAULT_CORE {
-            true => "cargo xtask install".to_owned(),
-            false => format!("cargo xtask install --core {core}"),
-        };
+        return super::again::install(None, core, &package.manifest.chip);
     }
     let zip = package.zip.display().to_string();
     format!("cargo xtask install --zip {}", shell_words::quote(&zip))

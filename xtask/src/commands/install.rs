@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{DEFAULT_CHIP, DEFAULT_CORE, install_menu};
+use super::{DEFAULT_CHIP, DEFAULT_CORE, again, install_menu};
 use crate::arduino::cores::Core;
 use crate::arduino::{DataDir, Search, Surroundings, caches, cores, ide};
 use crate::exit::Refusal;
@@ -126,7 +126,7 @@ impl Install {
             running: &running,
         };
         let done = swap::install(&found.place, &zip, &options, &RealDisk, report)?;
-        self.text(found, &done, shown_install(&done))
+        self.text(found, &done, shown_install(&done, &self.again(found)))
     }
 
     fn install_menu(
@@ -144,12 +144,16 @@ impl Install {
         };
         let (data, chip) = (&found.data_dir.path, &found.place.chip);
         let done = menu::install(data, &core, chip, &zip, &options, &RealDisk, report)?;
-        self.text(found, &done, install_menu::shown_install(&done))
+        self.text(
+            found,
+            &done,
+            install_menu::shown_install(&done, &self.again(found)),
+        )
     }
 
     fn revert(&self, found: &Found, report: Report<'_>) -> Result<String> {
         let done = self.folder_reverted(found, report)?;
-        self.text(found, &done, shown_revert(&done))
+        self.text(found, &done, shown_revert(&done, &self.again(found)))
     }
 
     fn revert_menu(&self, found: &Found, report: Report<'_>) -> Result<String> {
@@ -165,12 +169,12 @@ impl Install {
         }
         let folder = self.folder_reverted(found, report)?;
         let text = match (menu.outcome, folder.outcome) {
-            (Outcome::Nothing, _) => shown_revert(&folder),
+            (Outcome::Nothing, _) => shown_revert(&folder, &self.again(found)),
             (_, Outcome::Nothing) => install_menu::shown_revert(&menu),
             _ => format!(
                 "{}\n\n{}",
                 install_menu::shown_revert(&menu),
-                shown_revert(&folder)
+                shown_revert(&folder, &self.again(found))
             ),
         };
         self.text(found, &Both { folder, menu }, text)
@@ -220,6 +224,12 @@ impl Install {
                 None => DEFAULT_CHIP.parse().map_err(anyhow::Error::msg)?,
             },
         ))
+    }
+
+    /// The command that leads to the same place again.
+    fn again(&self, found: &Found) -> String {
+        let Place { core, chip, .. } = &found.place;
+        again::install(self.data_dir.as_deref(), core, chip)
     }
 
     /// The result as it is printed.
@@ -290,7 +300,7 @@ fn default_zip(place: &Place) -> Result<PathBuf> {
     )))
 }
 
-fn shown_install(done: &Installed) -> String {
+fn shown_install(done: &Installed, again: &str) -> String {
     let place = &done.place;
     let what = match &done.patch_set {
         Some(set) => format!("patch set {}", set.name),
@@ -327,12 +337,12 @@ fn shown_install(done: &Installed) -> String {
             "Next: restart the Arduino IDE if it is open, choose a board with octal PSRAM (Tools > PSRAM > OPI PSRAM), and compile."
                 .to_owned(),
         );
-        lines.push("Back to the stock libraries: cargo xtask install --revert".to_owned());
+        lines.push(format!("Back to the stock libraries: {again} --revert"));
     }
     lines.join("\n")
 }
 
-fn shown_revert(done: &Reverted) -> String {
+fn shown_revert(done: &Reverted, again: &str) -> String {
     let place = &done.place;
     let mut lines = Vec::new();
     let back = done
@@ -373,7 +383,7 @@ fn shown_revert(done: &Reverted) -> String {
         lines.push("Next: restart the Arduino IDE if it is open, and compile again.".to_owned());
         if let Some(aside) = &done.aside {
             lines.push(format!(
-                "The patched libraries are kept in {}; cargo xtask install --revert --discard removes them.",
+                "The patched libraries are kept in {}; {again} --revert --discard removes them.",
                 aside.display()
             ));
         }

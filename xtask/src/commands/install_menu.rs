@@ -4,7 +4,7 @@ use crate::swap::Outcome;
 use crate::swap::menu::{MENU, MenuInstalled, MenuReverted};
 use crate::ui;
 
-pub(super) fn shown_install(done: &MenuInstalled) -> String {
+pub(super) fn shown_install(done: &MenuInstalled, again: &str) -> String {
     let set = match &done.patch_set {
         Some(set) => format!("patch set {}", set.name),
         None => "unverified: no manifest".to_owned(),
@@ -56,7 +56,7 @@ pub(super) fn shown_install(done: &MenuInstalled) -> String {
             "arduino-cli: --fqbn {}, or {MENU}={suffix} added to the options that you use",
             done.fqbn
         ));
-        lines.push("Taken out again by: cargo xtask install --revert --as menu".to_owned());
+        lines.push(format!("Taken out again by: {again} --revert --as menu"));
     }
     lines.join("\n")
 }

@@ -1,5 +1,6 @@
 //! One file a subcommand: read the arguments, decide, call stages, print.
 
+mod again;
 pub mod audit;
 pub mod build_libs;
 pub mod compare;
