@@ -195,6 +195,7 @@ lock() {
 
 # Begins work in the folder: one run at a time, and what an earlier run left is put in order.
 begin() {
+    [ ! -L .xip ] || fail "$TOOLS/.xip is a link, not the folder that this script makes; move it away."
     mkdir -p .xip 2>/dev/null || fail "$TOOLS cannot be written to."
     [ -w . ] || fail "$TOOLS cannot be written to."
     lock || fail "another run is at work in this folder; wait for it."
@@ -279,7 +280,7 @@ install() {
     case $(kind "$CORE")/$(kind "$CORE.stock") in
     other/*) fail "$TOOLS/$CORE is no libraries folder; it is left as it is." ;;
     stock/stock) fail "both $CORE and $CORE.stock hold unpatched libraries." \
-        "If the core was installed anew, delete $TOOLS/$CORE.stock and run this again." ;;
+        "Run this again. If it says the same, keep both, and move $CORE.stock to another place." ;;
     absent/patched | absent/other | stock/patched | stock/other)
         fail "$TOOLS/$CORE.stock does not hold stock libraries; rename it and run this again." ;;
     esac

@@ -54,7 +54,7 @@ call :look
 if "%ACTIVE%"=="other" goto :not_libraries
 if "%ACTIVE% %STOCK%"=="stock stock" (
     echo Not done: both %CORE% and %CORE%.stock hold unpatched libraries.
-    echo If the core was installed anew, delete %CORE%.stock in this folder and run this again.
+    echo Run this again. If it says the same, keep both, and move %CORE%.stock to another place.
     exit /b 1
 )
 if not "%ACTIVE%"=="patched" if not "%STOCK%"=="absent" if not "%STOCK%"=="stock" (

@@ -320,7 +320,7 @@ const REFUSED: [Case; 10] = [
     (
         "install.sh",
         |world| libraries(&world.stock(), None),
-        &["both", "delete"],
+        &["both", "keep both"],
     ),
     (
         "revert.sh",

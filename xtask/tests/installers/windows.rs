@@ -248,7 +248,7 @@ const REFUSED: [Case; 8] = [
     (
         "install.cmd",
         |world| libraries(&world.stock(), None),
-        &["both", "delete"],
+        &["both", "keep both"],
     ),
     (
         "revert.cmd",
