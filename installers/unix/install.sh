@@ -193,6 +193,14 @@ lock() {
     fi
 }
 
+# Removes what was given up, unless no unpatched libraries stand in one of their two places: then it may be the only ones.
+drop_old() {
+    case $(kind "$CORE")/$(kind "$CORE.stock") in
+    stock/* | */stock) rm -rf "$OLD" ;;
+    *) ! there "$OLD" || say "Kept, for no stock libraries stand beside it: $TOOLS/$OLD" ;;
+    esac
+}
+
 # Begins work in the folder: one run at a time, and what an earlier run left is put in order.
 begin() {
     [ ! -L .xip ] || fail "$TOOLS/.xip is a link, not the folder that this script makes; move it away."
@@ -208,7 +216,8 @@ begin() {
         rename "$kept" "$CORE" || fail "an earlier run was cut off, and $kept could not be renamed to $CORE."
         say "An earlier run was cut off: $kept is $CORE again."
     fi
-    rm -rf "$WORK" "$OLD"
+    rm -rf "$WORK"
+    drop_old
     mkdir "$WORK" || fail "$TOOLS/.xip cannot be written to."
     trap 'rm -rf "$WORK"; exit 130' HUP INT TERM
 }
@@ -216,7 +225,8 @@ begin() {
 # What follows the renames; the next run does it again where this one is cut off.
 finish() {
     clear_caches
-    rm -rf "$OLD" "$WORK"
+    rm -rf "$WORK"
+    drop_old
 }
 
 # Makes the name of the active folder free: stock libraries become CORE.stock, patched ones get their own name, and an
